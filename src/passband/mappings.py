@@ -1,0 +1,385 @@
+r"""Input mappings: recipes for frequencies, and the one map that all of them draw.
+
+Every mapping but `none` is
+
+$$\gamma(v) = [a \sin 2\pi B v,\; a \cos 2\pi B v]$$
+
+with its own amplitudes $a$ and frequencies $B$ (paper, eq. 5). A *mapping* is a frozen
+spec; drawing it with a key gives an *encoding*, which holds arrays only, so encodings of
+different scale stack and share a compiled program.
+"""
+
+import abc
+import dataclasses
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key, UInt32
+
+from .errors import InputError
+from .ops.turns import sincos_turns
+
+AnyKey = Key[Array, ""] | UInt32[Array, "2"]
+
+
+class Encoding(eqx.Module):
+    """What stands between a coordinate and the network."""
+
+    @abc.abstractmethod
+    def __call__(self, v: Float[Array, " d"]) -> Float[Array, " f"]: ...
+
+    @property
+    @abc.abstractmethod
+    def features(self) -> int:
+        """How many numbers the network receives."""
+
+    @property
+    @abc.abstractmethod
+    def dims(self) -> int:
+        """How many coordinates a point has."""
+
+
+class FourierFeatures(Encoding):
+    r"""$[a \sin 2\pi B v, a \cos 2\pi B v]$: all sines first, then all cosines.
+
+    Frequencies are in cycles per unit of the domain. The phase $Bv$ is summed in full
+    float32, coordinate by coordinate, never as a matrix product that a GPU would round.
+    """
+
+    frequencies: Float[Array, "*runs m d"]
+    amplitudes: Float[Array, "*runs m"]
+
+    def __call__(self, v: Float[Array, " d"]) -> Float[Array, " f"]:
+        turns = self.frequencies[:, 0] * v[0]
+        for i in range(1, v.shape[0]):
+            turns = turns + self.frequencies[:, i] * v[i]
+        s, c = sincos_turns(turns)
+        return jnp.concatenate([self.amplitudes * s, self.amplitudes * c])
+
+    @property
+    def features(self) -> int:
+        return 2 * self.amplitudes.shape[-1]
+
+    @property
+    def dims(self) -> int:
+        return self.frequencies.shape[-1]
+
+
+class Identity(Encoding):
+    """The raw coordinate, `scale * v + shift`: what the paper calls no mapping."""
+
+    scale: Float[Array, "*runs d"]
+    shift: Float[Array, "*runs d"]
+
+    def __call__(self, v: Float[Array, " d"]) -> Float[Array, " f"]:
+        return self.scale * v + self.shift
+
+    @property
+    def features(self) -> int:
+        return self.scale.shape[-1]
+
+    @property
+    def dims(self) -> int:
+        return self.scale.shape[-1]
+
+
+Scale = float | tuple[float, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Mapping(abc.ABC):
+    """A recipe for an encoding; prints as its word and parses back."""
+
+    @abc.abstractmethod
+    def draw(self, key: AnyKey, d: int) -> Encoding:
+        """The encoding of points with `d` coordinates."""
+
+    @abc.abstractmethod
+    def reach(self) -> float:
+        """The frequency to hold against Nyquist, in cycles per unit of the domain:
+        sigma for a random family, the largest |b| for a fixed one."""
+
+    @property
+    def trains(self) -> str:
+        """Which of `a` and `b` gradient descent may move."""
+        return ""
+
+    def __str__(self) -> str:
+        from .words import format_mapping
+
+        return format_mapping(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class NoMapping(Mapping):
+    """Raw coordinates, scaled and shifted (1D centres them, shapes use 2x - 1)."""
+
+    scale: float = 1.0
+    shift: float = 0.0
+
+    def draw(self, key: AnyKey, d: int) -> Identity:
+        del key
+        return Identity(jnp.full(d, self.scale), jnp.full(d, self.shift))
+
+    def reach(self) -> float:
+        return 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Fourier(Mapping):
+    """What the Fourier mappings share."""
+
+    m: int = dataclasses.field(default=256, kw_only=True)
+    """Number of frequency vectors; the network receives 2m features."""
+    norm: bool = dataclasses.field(default=False, kw_only=True)
+    """Divide the amplitudes by their norm (1D studies and shapes; protocol 0.4)."""
+    units: str = dataclasses.field(default="cycles", kw_only=True)
+    """`rad` divides the drawn frequencies by 2 pi, for recipes written without it."""
+    rotate: str = dataclasses.field(default="", kw_only=True)
+    """Turn the frequency vectors: `zx45` is 45 degrees about z, then about x."""
+    train: str = dataclasses.field(default="", kw_only=True)
+    """Let gradient descent move `a`, `b` or `ab` (paper, appendix A.3)."""
+
+    def __post_init__(self) -> None:
+        if self.m < 1:
+            raise InputError(f"`m` (={self.m}) must be at least 1")
+        if self.units not in ("cycles", "rad"):
+            raise InputError(f"`units` (={self.units}) must be `cycles` or `rad`")
+        if self.train not in ("", "a", "b", "ab"):
+            raise InputError(f"`train` (={self.train}) must be `a`, `b` or `ab`")
+        if self.rotate:
+            _rotation(self.rotate)
+
+    @property
+    def trains(self) -> str:
+        return self.train
+
+    def draw(self, key: AnyKey, d: int) -> FourierFeatures:
+        B = self.frequencies(key, d)
+        a = self.amplitudes(B.shape[0])
+        if self.units == "rad":
+            B = B / (2 * math.pi)
+        if self.rotate:
+            if d != 3:
+                raise InputError(f"`rotate` (={self.rotate}) needs 3 dimensions, not {d}")
+            B = jnp.dot(B, _rotation(self.rotate).T, precision=jax.lax.Precision.HIGHEST)
+        if self.norm:
+            a = a / jnp.linalg.norm(a)
+        return FourierFeatures(B.astype(jnp.float32), a.astype(jnp.float32))
+
+    @abc.abstractmethod
+    def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
+        """B as the recipe states it, before `units` and `rotate`."""
+
+    def amplitudes(self, m: int) -> Float[Array, " m"]:
+        return jnp.ones(m)
+
+    def reach(self) -> float:
+        return self._reach() / (2 * math.pi if self.units == "rad" else 1)
+
+    @abc.abstractmethod
+    def _reach(self) -> float: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Basic(Fourier):
+    """One turn per axis: [cos 2 pi v, sin 2 pi v] (paper, section 6.1)."""
+
+    def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
+        del key
+        return jnp.eye(d)
+
+    def _reach(self) -> float:
+        return 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Positional(Fourier):
+    r"""Axis-aligned $2^{\sigma k/(K-1)} - 1$ for k < K = floor(m/d).
+
+    The minus one (so that each axis has a constant feature) and the included end point
+    are the notebooks', not the paper's formula; they made the printed numbers (protocol
+    0.3).
+    """
+
+    octaves: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _positive("positional", self.octaves)
+
+    def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
+        del key
+        if self.m < 2 * d:
+            raise InputError(f"`m` (={self.m}) must be at least {2 * d} in {d} dimensions")
+        per_axis = 2 ** np.linspace(0, self.octaves, self.m // d) - 1
+        return _on_axes(per_axis, d)
+
+    def _reach(self) -> float:
+        return 2**self.octaves - 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Octaves(Fourier):
+    """Axis-aligned 2^j for j < count: the original NeRF encoding (9 in the notebook)."""
+
+    count: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.count < 1 or self.count != int(self.count):
+            raise InputError(f"`octaves` (={self.count}) must be a whole number from 1 up")
+
+    def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
+        del key
+        return _on_axes(2.0 ** np.arange(self.count), d)
+
+    def _reach(self) -> float:
+        return 2.0 ** (self.count - 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Dense(Fourier):
+    """1D: every integer frequency 1..m with a_j = j^-p, p up to infinity (section 5)."""
+
+    p: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if math.isnan(self.p) or self.p < 0:
+            raise InputError(f"`dense:p` (={self.p}) must be 0 or more, or `inf`")
+
+    def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
+        del key
+        if d != 1:
+            raise InputError(f"`dense` is for 1 dimension, not {d}; try `gaussian`")
+        return jnp.arange(1.0, self.m + 1)[:, None]
+
+    def amplitudes(self, m: int) -> Float[Array, " m"]:
+        # p = inf keeps its zero slots, so that the fan-in is that of every other p.
+        return jnp.asarray(np.arange(1.0, m + 1) ** -self.p, jnp.float32)
+
+    def _reach(self) -> float:
+        return 1.0 if math.isinf(self.p) else float(self.m)
+
+
+@dataclasses.dataclass(frozen=True)
+class Random(Fourier):
+    """A family of random frequencies with a scale, or one scale per axis."""
+
+    scale: Scale
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        name = type(self).__name__.lower()
+        for s in self.scale if isinstance(self.scale, tuple) else (self.scale,):
+            _positive(name, s)
+
+    def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
+        scales = self.scale if isinstance(self.scale, tuple) else (self.scale,) * d
+        if len(scales) != d:
+            raise InputError(
+                f"`scale` (={'/'.join(map(str, scales))}) names {len(scales)} axes but "
+                f"the data have {d}; give one scale or {d}"
+            )
+        top = max(scales)
+        # The widest axis sets the family's scale; the others shrink from it.
+        return self.sample(key, d, top) * jnp.asarray([s / top for s in scales])
+
+    @abc.abstractmethod
+    def sample(self, key: AnyKey, d: int, scale: float) -> Float[Array, "m d"]:
+        """B with the same scale along every axis."""
+
+    def _reach(self) -> float:
+        return max(self.scale) if isinstance(self.scale, tuple) else self.scale
+
+
+@dataclasses.dataclass(frozen=True)
+class Gaussian(Random):
+    """b ~ N(0, scale^2), one base matrix for all scales of a key."""
+
+    def sample(self, key: AnyKey, d: int, scale: float) -> Float[Array, "m d"]:
+        return jax.random.normal(key, (self.m, d)) * scale
+
+
+@dataclasses.dataclass(frozen=True)
+class Isotropic(Random):
+    """In 1D b itself, in more dimensions the length of b, comes from the family."""
+
+    def sample(self, key: AnyKey, d: int, scale: float) -> Float[Array, "m d"]:
+        if d == 1:
+            return self.lengths(key, scale)[:, None]
+        length_key, direction_key = jax.random.split(key)
+        direction = jax.random.normal(direction_key, (self.m, d))
+        direction = direction / jnp.linalg.norm(direction, axis=1, keepdims=True)
+        return self.lengths(length_key, scale)[:, None] * direction
+
+    @abc.abstractmethod
+    def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Uniform(Isotropic):
+    """scale * U[0, 1)."""
+
+    def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]:
+        return scale * jax.random.uniform(key, (self.m,))
+
+
+@dataclasses.dataclass(frozen=True)
+class LogUniform(Isotropic):
+    """scale ^ U[0, 1): positional encoding's random cousin, density 1/f."""
+
+    def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]:
+        return scale ** jax.random.uniform(key, (self.m,))
+
+
+@dataclasses.dataclass(frozen=True)
+class Laplace(Isotropic):
+    """scale * Laplace(0, 1)."""
+
+    def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]:
+        return scale * jax.random.laplace(key, (self.m,))
+
+
+def nyquist_warning(mapping: Mapping, nyquist: float) -> str | None:
+    """One line when a mapping reaches beyond what the samples can show."""
+    if mapping.reach() <= nyquist:
+        return None
+    return (
+        f"`{mapping}` reaches {mapping.reach():g} cycles per unit, above the data's "
+        f"Nyquist frequency of {nyquist:g}: it can only fit noise between the samples"
+    )
+
+
+def _positive(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise InputError(
+            f"`{name}` scale (={value:g}) must be positive; for no mapping use `none`"
+        )
+
+
+def _on_axes(per_axis: np.ndarray, d: int) -> Float[Array, "m d"]:
+    # Axis by axis within each frequency: the notebooks' order, which the 2020 keys need.
+    B = per_axis[:, None, None] * np.eye(d)
+    return jnp.asarray(B.reshape(-1, d), jnp.float32)
+
+
+def _rotation(word: str) -> Float[Array, "3 3"]:
+    axes = word.rstrip("0123456789.")
+    degrees = word[len(axes) :]
+    if not axes or set(axes) - set("xyz") or not degrees:
+        raise InputError(f"`rotate` (={word}) must be axes and degrees, such as `zx45`")
+    c, s = math.cos(math.radians(float(degrees))), math.sin(math.radians(float(degrees)))
+    turn = np.eye(3)
+    for axis in axes:
+        i = "xyz".index(axis)
+        j, k = sorted({0, 1, 2} - {i})
+        one = np.eye(3)
+        sign = -1 if axis == "y" else 1
+        one[j, j], one[j, k], one[k, j], one[k, k] = c, -sign * s, sign * s, c
+        turn = one @ turn
+    return jnp.asarray(turn, jnp.float32)
