@@ -1,0 +1,194 @@
+"""A field: encoding, multilayer perceptron and output activation, as one pytree."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from .errors import InputError
+from .mappings import AnyKey, Encoding, Mapping
+from .ops.mlp import Precision, mlp
+from .words import parse_mapping
+
+OUTPUTS: dict[str, Callable[[Array], Array]] = {
+    "identity": lambda y: y,
+    "sigmoid": jax.nn.sigmoid,
+    "tanh": jnp.tanh,
+}
+
+
+class MLP(eqx.Module):
+    """Dense layers with ReLU between them: "L layers" are L matrices (protocol 0.1)."""
+
+    weights: tuple[Float[Array, "*runs i o"], ...]
+    biases: tuple[Float[Array, "*runs o"], ...]
+    gains: tuple[tuple[float, float], ...] | None = eqx.field(static=True, default=None)
+    """What a layer's W and b are multiplied by: the NTK parameterisation's constants."""
+
+    def __call__(
+        self, x: Float[Array, "*n f"], precision: Precision = Precision.FLOAT32
+    ) -> Float[Array, "*n c"]:
+        weights, biases = self.effective()
+        return mlp(x, weights, biases, precision)
+
+    def effective(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """Weights and biases as they act, with the gains multiplied in."""
+        if self.gains is None:
+            return self.weights, self.biases
+        weights = (w * g for w, (g, _) in zip(self.weights, self.gains, strict=True))
+        biases = (b * g for b, (_, g) in zip(self.biases, self.gains, strict=True))
+        return tuple(weights), tuple(biases)
+
+
+class Field(eqx.Module):
+    """A signal as a network: `field(v)` is one point, `field.batch` many of them."""
+
+    encoding: Encoding
+    mlp: MLP
+    output: str = eqx.field(static=True, default="identity")
+    trains: str = eqx.field(static=True, default="")
+    """Which of the encoding's `a` and `b` gradient descent may move."""
+    precision: Precision = eqx.field(static=True, default=Precision.FLOAT32)
+
+    def __call__(self, v: Float[Array, " d"]) -> Float[Array, " c"]:
+        return OUTPUTS[self.output](self.mlp(self.encoding(v), self.precision))
+
+    def batch(self, coords: Float[Array, "n d"]) -> Float[Array, "n c"]:
+        """All points at once, which is what a matrix unit wants."""
+        return OUTPUTS[self.output](self.logits(coords))
+
+    def logits(self, coords: Float[Array, "n d"]) -> Float[Array, "n c"]:
+        """All points at once, before the output activation."""
+        return self.mlp(jax.vmap(self.encoding)(coords), self.precision)
+
+    def predict(self, coords: Any, *, chunk: int = 65536) -> np.ndarray:
+        """(n, d) -> (n, c) in float32, chunk by chunk, so that n is not limited."""
+        coords = np.asarray(coords, np.float32)
+        if coords.ndim != 2 or coords.shape[1] != self.encoding.dims:
+            raise InputError(
+                f"`coords` has shape {coords.shape}; this field takes "
+                f"(n, {self.encoding.dims})"
+            )
+        out = np.empty((len(coords), self.mlp.biases[-1].shape[-1]), np.float32)
+        exact = self.with_precision(Precision.FLOAT32)
+        for start in range(0, len(coords), chunk):
+            part = coords[start : start + chunk]
+            size = len(part)
+            if start and size < chunk:  # the last part reuses the compiled program
+                part = np.pad(part, ((0, chunk - size), (0, 0)))
+            out[start : start + size] = _batch(exact, jnp.asarray(part))[:size]
+        return out
+
+    def with_precision(self, precision: Precision) -> Self:
+        """The same field, computing in another precision."""
+        return type(self)(self.encoding, self.mlp, self.output, self.trains, precision)
+
+    def trainable(self) -> Self:
+        """A pytree of booleans: what gradient descent may move.
+
+        Every float array would be too many: a and B are data unless `trains` says so.
+        """
+        mask = jax.tree.map(lambda _: False, self)
+        mask = eqx.tree_at(lambda f: f.mlp, mask, jax.tree.map(lambda _: True, self.mlp))
+        for letter, name in (("a", "amplitudes"), ("b", "frequencies")):
+            if letter in self.trains:
+                mask = eqx.tree_at(lambda f, n=name: getattr(f.encoding, n), mask, True)
+        return mask
+
+
+@eqx.filter_jit
+def _batch(field: Field, coords: Array) -> Array:
+    return field.batch(coords)
+
+
+Initialiser = Callable[[AnyKey, Sequence[int]], MLP]
+
+
+def glorot(key: AnyKey, sizes: Sequence[int]) -> MLP:
+    """Truncated Glorot normal weights, N(0, 0.01^2) biases (protocol 0.2)."""
+    draw_w = jax.nn.initializers.glorot_normal()
+    weights, biases = [], []
+    for kw, kb, i, o in _layers(key, sizes):
+        weights.append(draw_w(kw, (i, o), jnp.float32))
+        biases.append(1e-2 * jax.random.normal(kb, (o,)))
+    return MLP(tuple(weights), tuple(biases))
+
+
+def standard(
+    key: AnyKey, sizes: Sequence[int], *, w_std: float = 1.0, b_std: float = 0.0
+) -> MLP:
+    """W ~ N(0, w_std^2 / fan_in), b ~ N(0, b_std^2): the 1D studies' networks."""
+    weights, biases = [], []
+    for kw, kb, i, o in _layers(key, sizes):
+        weights.append(jax.random.normal(kw, (i, o)) * (w_std / math.sqrt(i)))
+        biases.append(b_std * jax.random.normal(kb, (o,)))
+    return MLP(tuple(weights), tuple(biases))
+
+
+def ntk(
+    key: AnyKey, sizes: Sequence[int], *, w_std: float = 1.0, b_std: float = 0.0
+) -> MLP:
+    """W, b ~ N(0, 1) with the constants in the layer, not in the draw."""
+    weights, biases, gains = [], [], []
+    for kw, kb, i, o in _layers(key, sizes):
+        weights.append(jax.random.normal(kw, (i, o)))
+        biases.append(jax.random.normal(kb, (o,)))
+        gains.append((w_std / math.sqrt(i), b_std))
+    return MLP(tuple(weights), tuple(biases), tuple(gains))
+
+
+INITIALISERS: dict[str, Initialiser] = {
+    "glorot": glorot,
+    "standard": standard,
+    "ntk": ntk,
+}
+
+
+def _layers(key: AnyKey, sizes: Sequence[int]):
+    """A key for every layer, the ReLU ones too: as stax split them (protocol 0.10)."""
+    for i, o in zip(sizes[:-1], sizes[1:], strict=True):
+        key, layer = jax.random.split(key)
+        kw, kb = jax.random.split(layer)
+        yield kw, kb, i, o
+        key, _ = jax.random.split(key)
+
+
+def make_field(
+    mapping: str | Mapping,
+    *,
+    d: int,
+    out: int,
+    key: AnyKey,
+    encoding_key: AnyKey | None = None,
+    layers: int = 4,
+    width: int = 256,
+    output: str = "sigmoid",
+    init: Initialiser = glorot,
+    bits2020: bool = False,
+) -> Field:
+    """Draw an encoding and a network.
+
+    One key gives both, from independent halves. With `bits2020` both take the key as it
+    is, and JAX's random bits are those of 2020, so that `PRNGKey(10)` gives the paper's
+    own B and weights; the global JAX configuration is not touched.
+    """
+    mapping = parse_mapping(mapping)
+    if layers < 1 or width < 1:
+        raise InputError(f"`layers` (={layers}) and `width` (={width}) must be 1 or more")
+    if output not in OUTPUTS:
+        raise InputError(f"`output` (={output}) must be one of {', '.join(OUTPUTS)}")
+    if bits2020:
+        ke, kn = key if encoding_key is None else encoding_key, key
+    else:
+        ke, kn = jax.random.split(key)
+        ke = ke if encoding_key is None else encoding_key
+    with jax.threefry_partitionable(not bits2020):
+        encoding = mapping.draw(ke, d)
+        sizes = [encoding.features, *[width] * (layers - 1), out]
+        network = init(kn, sizes)
+    return Field(encoding, network, output, mapping.trains)
