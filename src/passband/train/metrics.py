@@ -60,7 +60,7 @@ def ssim(
         # The sample covariance divides by window^d - 1.
         use_sample_covariance=window > 1,
     )
-    return float(np.asarray(score))
+    return float(np.asarray(score))  # its stub allows a tuple too
 
 
 def iou(prediction: ArrayLike, target: ArrayLike) -> float:
