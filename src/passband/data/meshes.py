@@ -1,0 +1,284 @@
+"""Triangle meshes: files in, checked arrays out, and their place in the unit cube."""
+
+import hashlib
+import zipfile
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from passband.errors import InputError
+
+SUFFIXES = (".ply", ".obj", ".stl", ".npz")
+MARGIN = 1e-3  # of the box around a normalised mesh (protocol 8)
+
+
+class Edges(NamedTuple):
+    """How the triangles of a mesh meet: numbers of undirected edges."""
+
+    total: int
+    boundary: int
+    """Edges of one face: the rim of a hole."""
+    nonmanifold: int
+    """Edges of more than two faces."""
+    odd: int
+    """Edges of an odd number of faces; none means that parity tells inside."""
+    unbalanced: int
+    """Edges not run through equally often both ways; none means that the winding is
+    consistent, so that the winding number is defined."""
+
+    @property
+    def closed(self) -> bool:
+        return self.odd == 0
+
+    @property
+    def consistent(self) -> bool:
+        return self.unbalanced == 0
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Triangles over shared vertices: `vertices` (v, 3) float64, `faces` (f, 3) int32.
+
+    No two vertices are equal and every one is used.
+    """
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    name: str = "mesh"
+    source: str | None = None
+    """Digest of the mesh that this one was made from by moving it."""
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the mesh as read, the same before and after `normalise`."""
+        if self.source is not None:
+            return self.source
+        sha = hashlib.sha256(self.vertices.astype("<f8").tobytes())
+        sha.update(self.faces.astype("<i4").tobytes())
+        return sha.hexdigest()
+
+    @cached_property
+    def edges(self) -> Edges:
+        return count_edges(self.faces)
+
+    @cached_property
+    def volumes(self) -> np.ndarray:
+        """Signed volume of each connected part, sum of a . (b x c) / 6.
+
+        Positive where the normals point outwards; of no meaning for an open part.
+        """
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        start, end = self.faces.ravel(), np.roll(self.faces, -1, axis=1).ravel()
+        joined = coo_array((np.ones(len(start), bool), (start, end)))
+        joined.resize((len(self.vertices), len(self.vertices)))
+        parts, part = connected_components(joined, directed=False)
+        # About the mean, since far from the origin the terms cancel badly.
+        a, b, c = np.moveaxis((self.vertices - self.vertices.mean(0))[self.faces], 1, 0)
+        terms = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6
+        return np.bincount(part[self.faces[:, 0]], terms, parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where a normalised mesh came from: unit = ((v - center) / scale + 1) / 2."""
+
+    center: np.ndarray
+    scale: float
+
+    def to_unit(self, points: np.ndarray) -> np.ndarray:
+        shifted = np.asarray(points, np.float64) - self.center
+        return 0.5 * (shifted / self.scale + 1)
+
+    def to_original(self, points: np.ndarray) -> np.ndarray:
+        centred = 2 * np.asarray(points, np.float64) - 1
+        return centred * self.scale + self.center
+
+
+def normalise(mesh: Mesh) -> tuple[Mesh, Placement]:
+    """The mesh moved into [0, 1]^3 as the paper's code does it (protocol 8).
+
+    The *vertex mean* goes to 0.5, and the largest absolute coordinate about it to the
+    face of the cube.
+    """
+    center = mesh.vertices.mean(axis=0)
+    scale = float(np.max(np.abs(mesh.vertices - center)))
+    placement = Placement(center, scale)
+    unit = placement.to_unit(mesh.vertices)
+    return replace(mesh, vertices=unit, source=mesh.digest), placement
+
+
+def bounding_box(mesh: Mesh, margin: float = MARGIN) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest corner of the vertices, `margin` further out."""
+    return mesh.vertices.min(axis=0) - margin, mesh.vertices.max(axis=0) + margin
+
+
+def count_edges(faces: np.ndarray) -> Edges:
+    """Count how often each edge is run through, and which way."""
+    start, end = faces.ravel().astype(np.int64), np.roll(faces, -1, axis=1).ravel()
+    low, high = np.minimum(start, end), np.maximum(start, end)
+    # The way is the lowest bit of the key, so that one plain sort groups everything.
+    key = (low * (int(faces.max()) + 1) + high) * 2 + (start < end)
+    key = key[low != high]  # a collapsed triangle's edge to itself
+    key.sort()
+    edge = key >> 1
+    first = np.flatnonzero(np.diff(edge, prepend=-1))
+    uses = np.diff(first, append=len(key))
+    forward = np.add.reduceat(key & 1, first) if len(first) else uses
+    return Edges(
+        total=len(first),
+        boundary=int(np.count_nonzero(uses == 1)),
+        nonmanifold=int(np.count_nonzero(uses > 2)),
+        odd=int(np.count_nonzero(uses % 2)),
+        unbalanced=int(np.count_nonzero(2 * forward != uses)),
+    )
+
+
+def read_mesh(path: str | Path) -> Mesh:
+    """Read PLY, OBJ, STL or NPZ (`vertices`, `faces`); parts become one mesh."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(
+            f"`{path}` ends in `{suffix}`; a mesh is one of {', '.join(SUFFIXES)}"
+        )
+    if not path.is_file():
+        raise InputError(f"`{path}` is not a file; give a mesh file that exists")
+    if path.stat().st_size == 0:
+        raise InputError(f"`{path}` is empty; give a mesh with vertices and faces")
+    vertices, faces = _read_npz(path) if suffix == ".npz" else _read_trimesh(path)
+    return make_mesh(vertices, faces, name=path.stem, origin=str(path))
+
+
+def make_mesh(
+    vertices: np.ndarray, faces: np.ndarray, *, name: str = "mesh", origin: str = "mesh"
+) -> Mesh:
+    """Check arrays, merge equal vertices, drop unused ones; `origin` names errors.
+
+    Merging is what trimesh did for the paper, and what joins the triangles of an STL.
+    """
+    vertices, faces = np.asarray(vertices), np.asarray(faces)
+    for what, array in (("vertices", vertices), ("faces", faces)):
+        if array.ndim != 2 or array.shape[1] != 3:
+            hint = "; it holds no faces: is it a point cloud?" if not array.size else ""
+            raise InputError(
+                f"`{origin}` has `{what}` of shape {array.shape}, not (n, 3){hint}"
+            )
+    if not len(faces):
+        raise InputError(
+            f"`{origin}` has {len(vertices)} vertices and no faces; a point cloud has "
+            "no inside, give a surface mesh"
+        )
+    if vertices.dtype.kind not in "fiu" or faces.dtype.kind not in "iu":
+        raise InputError(
+            f"`{origin}` has vertices of {vertices.dtype} and faces of {faces.dtype}; "
+            "they must be real numbers and integers"
+        )
+    vertices = vertices.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(vertices).all(axis=1))
+    if len(bad):
+        raise InputError(
+            f"`{origin}` has {len(bad)} vertices that are NaN or infinite, the first "
+            f"at index {bad[0]}; repair or remove them"
+        )
+    if int(faces.min()) < 0 or int(faces.max()) >= len(vertices):
+        extreme = faces.min() if int(faces.min()) < 0 else faces.max()
+        raise InputError(
+            f"`{origin}` has a face that uses vertex {extreme}, and {len(vertices)} "
+            f"vertices; indices run from 0 to {len(vertices) - 1}"
+        )
+    vertices, faces = _merge(vertices, faces)
+    mesh = Mesh(vertices, faces.astype(np.int32), name)
+    _check_solid(mesh, origin)
+    return mesh
+
+
+def _merge(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Keep each used position once, in the order of first use in `vertices`."""
+    used = np.zeros(len(vertices), bool)
+    used[faces] = True
+    index = np.flatnonzero(used)
+    order = index[np.lexsort(vertices[index].T)]
+    ordered = vertices[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    # lexsort is stable, so the first of equal vertices is the one with lowest index.
+    kept = order[new]
+    rank = np.empty(len(kept), np.int64)
+    rank[np.argsort(kept)] = np.arange(len(kept))
+    target = np.zeros(len(vertices), np.int64)
+    target[order] = rank[np.cumsum(new) - 1]
+    return vertices[np.sort(kept)], target[faces]
+
+
+def _check_solid(mesh: Mesh, origin: str) -> None:
+    extent = np.ptp(mesh.vertices, axis=0)
+    if extent.max() == 0:
+        raise InputError(
+            f"`{origin}` has all its vertices at one point; a shape needs an extent"
+        )
+    centred = (mesh.vertices - mesh.vertices.mean(axis=0)) / extent.max()
+    spread = np.linalg.eigvalsh(centred.T @ centred / len(centred))
+    # Part by part, since a part and its mirror image have opposite volumes.
+    folded = mesh.edges.consistent and (
+        np.abs(mesh.volumes).sum() <= 1e-9 * float(extent.max()) ** 3
+    )
+    # A flat sheet in general position keeps rounding errors, of about 1e-16 squared.
+    if folded or spread[0] <= 1e-13 * spread[2]:
+        raise InputError(
+            f"`{origin}` is flat or folded on itself (extent {extent.tolist()}): zero "
+            "volume has no inside; give a solid"
+        )
+
+
+def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            missing = {"vertices", "faces"} - set(file.files)
+            if missing:
+                raise InputError(
+                    f"`{path}` holds {sorted(file.files)}; a mesh needs `vertices` "
+                    "and `faces`"
+                )
+            return file["vertices"], file["faces"]
+    except InputError:
+        raise
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zipfile.error) as error:
+        raise InputError(
+            f"`{path}` cannot be read as NPZ ({_first_line(error)}); save plain "
+            "`vertices` and `faces` with numpy.savez"
+        ) from error
+
+
+def _read_trimesh(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    import trimesh
+
+    kind = path.suffix.lower()[1:]
+    try:
+        # Without processing: merging and checking are ours, and materials are not read.
+        with path.open("rb") as file:
+            scene = trimesh.load_scene(
+                file, file_type=kind, process=False, skip_materials=True
+            )
+        parts = scene.dump()
+    except Exception as error:  # trimesh raises whatever its parsers run into
+        raise InputError(
+            f"`{path}` cannot be read as {kind.upper()} ({_first_line(error)})"
+        ) from error
+    solids = [part for part in parts if isinstance(part, trimesh.Trimesh)]
+    if not solids:
+        clouds = [part for part in parts if isinstance(part, trimesh.PointCloud)]
+        found = "a point cloud without faces" if clouds else "an empty scene"
+        raise InputError(f"`{path}` is {found}; give a surface mesh with faces")
+    offsets = np.cumsum([0, *(len(part.vertices) for part in solids[:-1])])
+    pairs = zip(solids, offsets, strict=True)
+    faces = np.concatenate([part.faces + shift for part, shift in pairs])
+    return np.concatenate([part.vertices for part in solids]), faces
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
