@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Float32, Shaped
 
-from passband.errors import InputError
+from ..errors import InputError
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,93 @@
+"""NPY files, and what the numbers in an array mean."""
+
+import tokenize
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float32, Shaped
+
+from ..errors import InputError
+
+_BROKEN = (
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    EOFError,
+    MemoryError,
+    OverflowError,
+    SyntaxError,
+    UnicodeError,
+    tokenize.TokenError,
+)  # what numpy.load raises on bytes that make no sense
+
+
+def read_npy(path: Path) -> Shaped[np.ndarray, "..."]:
+    """The array in an NPY file, refusing objects (pickles) and complex numbers."""
+    try:
+        values = np.load(path, allow_pickle=False)
+    except _BROKEN as error:
+        if "pickle" in str(error):
+            raise InputError(
+                f"`{path}` holds Python objects; save an array of numbers"
+            ) from error
+        raise InputError(f"`{path}` is no whole NPY file: {one_line(error)}") from error
+    if not isinstance(values, np.ndarray):
+        raise InputError(f"`{path}` is an NPZ archive; save one array with numpy.save")
+    if values.dtype.kind not in "buif":
+        raise InputError(
+            f"`{path}` holds {values.dtype}; only real numbers can be read"
+        )
+    return values
+
+
+def write_npy(path: Path, values: Float32[np.ndarray, "..."]) -> None:
+    """Write an array under exactly this name."""
+    with path.open("wb") as file:
+        np.save(file, values, allow_pickle=False)
+
+
+def stored(
+    values: Shaped[np.ndarray, "..."], where: str
+) -> tuple[Shaped[np.ndarray, "..."], float, float]:
+    """The numbers as they are kept, and the two that stand for 0 and 1.
+
+    uint8 and uint16 stay, and have their type's range. Booleans become uint8, all
+    others float32; these have the range [0, 1] if they lie inside it, else their own.
+    """
+    values = values.astype(values.dtype.newbyteorder("="), copy=False)
+    if values.dtype in (np.uint8, np.uint16):
+        return values, 0.0, float(np.iinfo(values.dtype).max)
+    if values.dtype == np.bool_:
+        return values.astype(np.uint8), 0.0, 1.0
+    kept = finite(values, where)
+    low, high = float(kept.min()), float(kept.max())
+    if low >= 0.0 and high <= 1.0:
+        return kept, 0.0, 1.0
+    return kept, *widened(low, high)
+
+
+def finite(values: Shaped[np.ndarray, "..."], where: str) -> Float32[np.ndarray, "..."]:
+    """The numbers in float32, refusing those that are not finite there."""
+    with np.errstate(over="ignore"):
+        kept = values.astype(np.float32)
+    bad = ~np.isfinite(kept)
+    if bad.any():
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise InputError(
+            f"{where} holds {int(bad.sum())} NaN or infinite values, the first at "
+            f"index {first}; replace them by finite numbers"
+        )
+    return kept
+
+
+def widened(low: float, high: float) -> tuple[float, float]:
+    """(low, high), or a range above `low` that is not empty when the two are equal."""
+    if high > low:
+        return low, high
+    return low, low + max(1.0, abs(low))
+
+
+def one_line(error: BaseException) -> str:
+    """What another library said, in one line."""
+    return " ".join(str(error).split()) or type(error).__name__

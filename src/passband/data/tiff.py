@@ -1,0 +1,202 @@
+"""TIFF files: 8 and 16 bit, floating point, palettes, any layout on disk."""
+
+import contextlib
+import io
+import logging
+import struct
+import warnings
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import tifffile
+from jaxtyping import Shaped
+from PIL import Image as Pillow
+
+from ..errors import InputError
+from .arrays import one_line
+from .raster import oriented, pillow_pixels
+
+_GREY_INVERTED, _GREY, _RGB, _PALETTE = 0, 1, 2, 3  # TIFF's photometric types
+_KNOWN = (_GREY_INVERTED, _GREY, _RGB, _PALETTE)
+_LZW, _ZIP = 5, 8
+_BROKEN = (
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    ArithmeticError,
+    MemoryError,
+    EOFError,
+    SyntaxError,
+    RuntimeError,
+    struct.error,
+    zlib.error,
+)  # what tifffile and Pillow raise on bytes that make no sense
+
+
+def read_tiff(path: Path) -> Shaped[np.ndarray, "h w c"]:
+    """The pixels of a TIFF of one page, as the type of number they are stored in."""
+    try:
+        with _quiet_library(), tifffile.TiffFile(path) as file:
+            # Previews are pages too, marked as reduced copies of another.
+            pages = [page.aspage() for page in file.pages]
+            full = [page for page in pages if not page.is_reduced]
+            if len(full) == 1:
+                return _read_page(file, full[0])
+    except InputError:
+        raise
+    except _BROKEN as error:
+        raise InputError(
+            f"`{path}` is damaged, cut short or of a kind that cannot be read: "
+            f"{one_line(error)}"
+        ) from error
+    raise InputError(
+        f"`{path}` holds {len(full)} pages; save the page you mean as a file of its own"
+    )
+
+
+def _read_page(
+    file: tifffile.TiffFile, page: tifffile.TiffPage
+) -> Shaped[np.ndarray, "h w c"]:
+    tag = page.tags.get(274)
+    orientation = 1 if tag is None else int(tag.value)
+    if page.bitspersample not in (1, 2, 4, 8, 16, 32, 64):
+        raise ValueError(f"{page.bitspersample} bits per sample; save it with 8 or 16")
+    if page.bitspersample < 8 or page.photometric not in _KNOWN:
+        return oriented(_by_pillow(file, page), orientation)
+    if page.compression == _LZW:
+        values = _without_lzw(file, page)
+    elif page.compression in tifffile.TIFF.DECOMPRESSORS:
+        values = page.asarray()
+    else:
+        return oriented(_by_pillow(file, page), orientation)
+    if page.axes == "SYX":  # one plane per channel
+        values = np.moveaxis(values, 0, -1)
+    elif page.axes not in ("YX", "YXS"):
+        raise ValueError(f"its axes are {page.axes}, not rows, columns, channels")
+    if values.ndim == 2:
+        values = values[..., None]
+    return oriented(_levels(values, page), orientation)
+
+
+def _levels(
+    values: Shaped[np.ndarray, "h w c"], page: tifffile.TiffPage
+) -> Shaped[np.ndarray, "h w c"]:
+    """Samples as brightness: palettes looked up, white-is-zero turned."""
+    if page.photometric == _PALETTE:
+        colours = np.asarray(page.colormap).T  # 16 bits for each of red, green, blue
+        return (colours[values[..., 0]] >> 8).astype(np.uint8)
+    if page.photometric == _GREY_INVERTED and values.dtype.kind == "u":
+        return np.iinfo(values.dtype).max - values
+    return values
+
+
+def _by_pillow(
+    file: tifffile.TiffFile, page: tifffile.TiffPage
+) -> Shaped[np.ndarray, "h w c"]:
+    """What Pillow alone decodes (JPEG, fax, CMYK, YCbCr, few bits), all to 8 bits."""
+    if page.bitspersample > 8:
+        raise ValueError(
+            f"{page.bitspersample} bits with {page.compression!s} compression; save it "
+            "uncompressed, or with ZIP or LZW compression"
+        )
+    file.filehandle.seek(0)
+    with Pillow.open(io.BytesIO(file.filehandle.read()), formats=("TIFF",)) as image:
+        image.seek(page.index)
+        return pillow_pixels(image)
+
+
+def _without_lzw(
+    file: tifffile.TiffFile, page: tifffile.TiffPage
+) -> Shaped[np.ndarray, "..."]:
+    """The samples of an LZW-compressed page, at any number of bits.
+
+    tifffile has no LZW of its own and Pillow would squash 16-bit colour to 8. So
+    Pillow unpacks the bytes of each strip or tile, and tifffile reads them back from
+    a copy of the file that holds them in the ZIP compression it knows.
+    """
+    file.filehandle.seek(0)
+    copy = io.BytesIO(file.filehandle.read())
+    offsets, counts = [], []
+    for offset, packed, size in zip(
+        page.dataoffsets, page.databytecounts, _segment_bytes(page), strict=True
+    ):
+        copy.seek(offset)
+        raw = _unpack_lzw(copy.read(packed), size)
+        offsets.append(copy.seek(0, io.SEEK_END))
+        counts.append(copy.write(zlib.compress(raw, 0)))
+    copy.seek(0)
+    with tifffile.TiffFile(copy, mode="r+") as plain:
+        tags = plain.pages[page.index].aspage().tags
+        tiled = page.is_tiled
+        tags[324 if tiled else 273].overwrite(offsets)
+        tags[325 if tiled else 279].overwrite(counts)
+        tags[259].overwrite(_ZIP)
+    copy.seek(0)
+    with tifffile.TiffFile(copy) as plain:
+        return plain.pages[page.index].aspage().asarray()
+
+
+def _segment_bytes(page: tifffile.TiffPage) -> list[int]:
+    """How many bytes each strip or tile has when unpacked."""
+    together = page.samplesperpixel if page.planarconfig == 1 else 1
+    planes = page.samplesperpixel // together
+    if page.is_tiled:
+        line = -(-page.tilewidth * together * page.bitspersample // 8)
+        return [line * page.tilelength] * len(page.dataoffsets)
+    line = -(-page.imagewidth * together * page.bitspersample // 8)
+    rows = min(page.rowsperstrip, page.imagelength)
+    last = page.imagelength % rows or rows
+    full = (page.imagelength - last) // rows
+    return ([line * rows] * full + [line * last]) * planes
+
+
+def _unpack_lzw(packed: bytes, size: int) -> bytes:
+    """LZW by way of a TIFF of one row of `size` grey bytes, which libtiff unpacks."""
+    entries = [
+        (256, 4, size),  # width
+        (257, 4, 1),  # height
+        (258, 3, 8),  # bits per sample
+        (259, 3, _LZW),
+        (262, 3, _GREY),
+        (273, 4, 8),  # where the strip starts
+        (277, 3, 1),  # samples per pixel
+        (278, 4, 1),  # rows per strip
+        (279, 4, len(packed)),
+    ]
+    wrapped = struct.pack("<2sHI", b"II", 42, 8 + len(packed)) + packed
+    wrapped += struct.pack("<H", len(entries))
+    wrapped += b"".join(struct.pack("<HHII", t, k, 1, v) for t, k, v in entries)
+    with Pillow.open(io.BytesIO(wrapped + bytes(4)), formats=("TIFF",)) as image:
+        return image.tobytes()
+
+
+def write_tiff(path: Path, values: Shaped[np.ndarray, "h w c"]) -> None:
+    """Write uint8, uint16 or float32 pixels of 1 to 4 channels."""
+    channels = values.shape[2]
+    tifffile.imwrite(
+        path,
+        values[..., 0] if channels == 1 else values,
+        photometric="minisblack" if channels < 3 else "rgb",
+        planarconfig=None if channels == 1 else "contig",
+        extrasamples=["unassalpha"] if channels in (2, 4) else None,
+        compression="zlib",
+        metadata=None,
+    )
+
+
+@contextlib.contextmanager
+def _quiet_library() -> Iterator[None]:
+    """Keep tifffile's log and Pillow's size warnings from the user's terminal."""
+    log = logging.getLogger("tifffile")
+    before, log.disabled = log.disabled, True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.disabled = before
