@@ -204,7 +204,8 @@ def colours_of(labels: Sequence[str]) -> dict[str, str]:
     for family, members in groups.items():
         assert family is not None
         colours.update(_shades(members, FAMILY_COLOURS[family]))
-    spare = [INK, *(c for f, c in FAMILY_COLOURS.items() if f not in groups)]
+    order = [*list(FAMILY_COLOURS)[1:], "none"]  # grey last: it is too near to ink
+    spare = [INK, *(FAMILY_COLOURS[f] for f in order if f not in groups)]
     for hue in range(len(spare)):
         members = strangers[hue :: len(spare)]
         colours.update(_shades(members, spare[hue]))
