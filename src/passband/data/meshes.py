@@ -237,9 +237,11 @@ def _check_solid(mesh: Mesh, origin: str) -> None:
 
 def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            missing = {"vertices", "faces"} - set(file.files)
-            if missing:
+        if not zipfile.is_zipfile(path):
+            raise zipfile.BadZipFile("not a zip archive, or cut short")
+        # Opened here, since numpy.load leaves a broken file open.
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            if not {"vertices", "faces"} <= set(file.files):
                 raise InputError(
                     f"`{path}` holds {sorted(file.files)}; a mesh needs `vertices` "
                     "and `faces`"
@@ -247,7 +249,7 @@ def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
             return file["vertices"], file["faces"]
     except InputError:
         raise
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zipfile.error) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(
             f"`{path}` cannot be read as NPZ ({_first_line(error)}); save plain "
             "`vertices` and `faces` with numpy.savez"
