@@ -1,0 +1,283 @@
+"""A pool of labelled points: the points come from a key, a label is one bit.
+
+A block's points are a pure function of (seed, block, index), in integer arithmetic that
+NumPy, XLA on a CPU and XLA on a GPU all carry out exactly. So a file of 8 MB holds 64 M
+labelled points, and a machine without Embree can train from it.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, UInt8, UInt32
+
+from passband.errors import InputError
+from passband.forward.occupancy import Labeller, Surface, judge_open
+
+FORMAT = "passband labels 1"
+QUANTUM = 2.0**-24  # points lie on this lattice: float32's own step just below 1
+BOX_MARGIN = 1e-3  # protocol 8
+TEST_POINTS = 1 << 18
+BOUNDARY_SPREAD = 0.01
+
+
+class LabelPool(eqx.Module):
+    """Labels of `blocks` x `block` points uniform in a box, one bit each."""
+
+    bits: UInt8[Array, "blocks bytes"]
+    low: Int[Array, "3"]
+    span: UInt32[Array, "3"]
+    seed: UInt32[Array, "2"]
+
+    @property
+    def blocks(self) -> int:
+        return self.bits.shape[0]
+
+    @property
+    def block(self) -> int:
+        return 8 * self.bits.shape[1]
+
+    def batch(
+        self, block: Int[Array, ""] | int
+    ) -> tuple[Float[Array, "n 3"], Bool[Array, " n"]]:
+        """Points and labels of one block; inside jit, `block` may be traced."""
+        index = jnp.arange(self.block, dtype=jnp.uint32)
+        which = jnp.asarray(block).astype(jnp.uint32)
+        points = lattice_points(jnp, index, which, self.seed, self.low, self.span)
+        row = jnp.asarray(self.bits)[block]
+        labels = (row[:, None] >> jnp.arange(8, dtype=jnp.uint8)) & 1
+        return points, labels.reshape(-1).astype(bool)
+
+
+class LabelledPoints(NamedTuple):
+    points: np.ndarray
+    """(n, 3) float32."""
+    labels: np.ndarray
+    """(n,) bool."""
+
+
+class ShapeLabels(NamedTuple):
+    """All that a shape is trained and tested on, in the unit cube of its mesh."""
+
+    pool: LabelPool
+    uniform: LabelledPoints
+    boundary: LabelledPoints
+    about: dict[str, Any]
+    """`name`, `digest`, `method`, `undecided`, `odd_edges` of the labelled mesh."""
+
+
+def make_labels(
+    mesh: Surface,
+    *,
+    seed: int = 0,
+    blocks: int = 2048,
+    block: int = 32_768,
+    test_points: int = TEST_POINTS,
+    cache_dir: str | Path | None = None,
+    allow_open: bool = False,
+    embree: bool = True,
+    on_block: Callable[[int], None] | None = None,
+) -> ShapeLabels:
+    """Label a pool and two test sets of a normalised mesh, or find them in the cache.
+
+    Args:
+        cache_dir: where the file of an earlier call is looked for and a new one kept.
+        on_block: called after each block with the number done, for progress.
+    """
+    if blocks < 1 or block < 8 or block % 8:
+        raise InputError(
+            f"`blocks` (={blocks}) must be positive and `block` (={block}) a multiple "
+            "of 8, since labels are packed in bytes"
+        )
+    path = None
+    if cache_dir is not None:
+        name = f"{mesh.digest[:16]}-{blocks}x{block}-{test_points}-{seed}.safetensors"
+        path = Path(cache_dir) / name
+        if path.is_file():
+            return load_labels(path, mesh=mesh, allow_open=allow_open)
+    labeller = Labeller(mesh, allow_open=allow_open, embree=embree)
+    labels = ShapeLabels(
+        _fill_pool(mesh, labeller, seed, blocks, block, on_block),
+        uniform_points(mesh, labeller, test_points, seed=seed),
+        boundary_points(mesh, labeller, test_points, seed=seed),
+        {
+            "name": mesh.name,
+            "digest": mesh.digest,
+            "method": labeller.method,
+            "undecided": labeller.undecided,
+            "odd_edges": mesh.edges.odd,
+        },
+    )
+    if path is not None:
+        save_labels(labels, path)
+    return labels
+
+
+def uniform_points(
+    mesh: Surface, labeller: Labeller, n: int = TEST_POINTS, *, seed: int = 0
+) -> LabelledPoints:
+    """The easy test set: uniform in the box of the mesh."""
+    low, high = mesh.vertices.min(0) - BOX_MARGIN, mesh.vertices.max(0) + BOX_MARGIN
+    points = np.random.default_rng([seed, 1]).uniform(low, high, (n, 3))
+    points = points.astype(np.float32)
+    return LabelledPoints(points, labeller.inside(points))
+
+
+def boundary_points(
+    mesh: Surface, labeller: Labeller, n: int = TEST_POINTS, *, seed: int = 0
+) -> LabelledPoints:
+    """The hard test set: points of random faces, moved by N(0, 0.01^2) along each axis.
+
+    A face is drawn uniformly over faces, whatever its area, and the point uniformly on
+    it (protocol 8; the paper's text says random vertices).
+    """
+    rng = np.random.default_rng([seed, 2])
+    corners = mesh.vertices[mesh.faces[rng.integers(len(mesh.faces), size=n)]]
+    root, along = np.sqrt(rng.random((n, 1))), rng.random((n, 1))
+    a, b, c = np.moveaxis(corners, 1, 0)
+    points = (1 - root) * a + root * (1 - along) * b + root * along * c
+    points += rng.normal(scale=BOUNDARY_SPREAD, size=(n, 3))
+    points = points.astype(np.float32)
+    return LabelledPoints(points, labeller.inside(points))
+
+
+def block_order(steps: int, blocks: int, *, seed: int) -> np.ndarray:
+    """The block each step trains on: each block once a pass, in a new order."""
+    rng = np.random.default_rng([seed, 3])
+    passes = -(-steps // blocks)
+    order = [rng.permutation(blocks) for _ in range(passes)]
+    return np.concatenate([np.zeros(0, int), *order])[:steps].astype(np.int32)
+
+
+def lattice_points(xp: Any, index: Any, block: Any, seed: Any, low: Any, span: Any):
+    """Points (n, 3) float32 of a block, the same bits from NumPy and from JAX.
+
+    Each coordinate is (low + floor(r span / 2^31)) 2^-24 with r a 31-bit hash of
+    (index, block, seed): integers throughout, so that no fused multiply-add of one
+    device or another can round a point differently.
+    """
+    words = _pcg4d(index, *(part + 0 * index for part in (block, seed[0], seed[1])))
+    columns = []
+    for axis, word in enumerate(words[:3]):
+        # The top 31 bits of the 56-bit product, from 16-bit halves in 32-bit words.
+        word = word >> 1
+        word_high, word_low = word >> 16, word & 0xFFFF
+        span_high, span_low = span[axis] >> 16, span[axis] & 0xFFFF
+        middle = word_high * span_low + word_low * span_high
+        middle = middle + ((word_low * span_low) >> 16)
+        step = 2 * word_high * span_high + (middle >> 15)
+        columns.append(low[axis] + step.astype(np.int32))
+    return xp.stack(columns, axis=-1).astype(np.float32) * np.float32(QUANTUM)
+
+
+def _pcg4d(*words: Any) -> list[Any]:
+    """Four well mixed 32-bit words from four (Jarzynski and Olano 2020, pcg4d).
+
+    JAX's own generators promise no equal bits from one release to the next, and the
+    bits of a stored pool must mean the same points for good.
+    """
+    x, y, z, w = (word * np.uint32(1664525) + np.uint32(1013904223) for word in words)
+    for rounds in range(2):
+        x = x + y * w
+        y = y + z * x
+        z = z + x * y
+        w = w + y * z
+        if rounds == 0:
+            x, y, z, w = (word ^ (word >> 16) for word in (x, y, z, w))
+    return [x, y, z, w]
+
+
+def _fill_pool(
+    mesh: Surface,
+    labeller: Labeller,
+    seed: int,
+    blocks: int,
+    block: int,
+    on_block: Callable[[int], None] | None,
+) -> LabelPool:
+    low = np.floor((mesh.vertices.min(0) - BOX_MARGIN) / QUANTUM)
+    high = np.ceil((mesh.vertices.max(0) + BOX_MARGIN) / QUANTUM)
+    if low.min() < -(2**23) or high.max() > 2**25 or (high - low).max() >= 2**25:
+        raise ValueError("`mesh` leaves the unit cube: normalise it first")
+    low, span = low.astype(np.int32), (high - low).astype(np.uint32)
+    words = np.array([seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF], np.uint32)
+    index = np.arange(block, dtype=np.uint32)
+    bits = np.empty((blocks, block // 8), np.uint8)
+
+    def work(which: int) -> int:
+        points = lattice_points(np, index, np.uint32(which), words, low, span)
+        inside = labeller.inside_chunk(points)
+        bits[which] = np.packbits(inside, bitorder="little")
+        return which
+
+    with ThreadPoolExecutor(labeller.workers) as pool:
+        for which in pool.map(work, range(blocks)):
+            if on_block is not None:
+                on_block(which + 1)
+    return LabelPool(*(jnp.asarray(part) for part in (bits, low, span, words)))
+
+
+def save_labels(labels: ShapeLabels, path: str | Path) -> None:
+    """Write one file, whole or not at all."""
+    from safetensors.numpy import save
+
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pool = labels.pool
+    arrays = {k: np.asarray(getattr(pool, k)) for k in ("bits", "low", "span", "seed")}
+    for name in ("uniform", "boundary"):
+        points = getattr(labels, name)
+        arrays[f"{name}.points"] = points.points
+        arrays[f"{name}.labels"] = points.labels.astype(np.uint8)
+    data = save(arrays, {"format": FORMAT, "about": json.dumps(labels.about)})
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def load_labels(
+    path: str | Path, *, mesh: Surface | None = None, allow_open: bool = False
+) -> ShapeLabels:
+    """Read a file of `save_labels`; with `mesh`, check that it belongs to it."""
+    from safetensors import SafetensorError, safe_open
+
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"`{path}` is not a file; label a mesh first")
+    try:
+        with safe_open(path, framework="np") as file:
+            header = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise InputError(
+            f"`{path}` cannot be read as labels ({str(error).splitlines()[0]}); delete "
+            "it and label the mesh again"
+        ) from error
+    if header.get("format") != FORMAT:
+        raise InputError(
+            f"`{path}` says format `{header.get('format')}`, not `{FORMAT}`; delete it "
+            "and label the mesh again"
+        )
+    about = json.loads(header["about"])
+    if mesh is not None and about["digest"] != mesh.digest:
+        raise InputError(
+            f"`{path}` holds labels of another mesh (`{about['name']}`) than "
+            f"`{mesh.name}`; label this mesh, or give the file made from it"
+        )
+    if about["odd_edges"]:
+        judge_open(about["name"], about["odd_edges"], about["undecided"], allow_open)
+    uniform, boundary = (
+        LabelledPoints(arrays[f"{name}.points"], arrays[f"{name}.labels"].astype(bool))
+        for name in ("uniform", "boundary")
+    )
+    parts = (jnp.asarray(arrays[name]) for name in ("bits", "low", "span", "seed"))
+    return ShapeLabels(LabelPool(*parts), uniform, boundary, about)
