@@ -15,6 +15,7 @@ from passband.plot.style import (
     colour_of,
     family_of,
     new_figure,
+    readable,
     styled,
 )
 
@@ -81,7 +82,7 @@ def demo_figure(
             continue
         score = predictions[word][1]
         line = top + layout.height + 0.38
-        big = {"fontsize": 21, "fontweight": "bold", "color": colour_of(word)}
+        big = {"fontsize": 21, "fontweight": "bold", "color": readable(colour_of(word))}
         _write(figure, f"{score:.1f} dB", left, line, **big)
         gain = "PSNR"
         if index > 1:

@@ -1,7 +1,7 @@
 """How a training went: loss and PSNR against steps and against seconds."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from passband.plot.style import (
     colours_of,
     dash_of,
     new_figure,
+    readable,
     styled,
 )
 
@@ -51,6 +52,8 @@ def training_curves(histories: Mapping[str, History]) -> "Figure":
     wide = (WIDTH - LEFT - RIGHT - (len(across) - 1) * GAP) / len(across)
 
     colours = colours_of(list(histories))
+    alone = len(histories) == 1
+    dashes = {label: "-" if alone else dash_of(label) for label in histories}
     for row, quantity in enumerate(up):
         for col, clock in enumerate(across):
             axes = axes_at(
@@ -62,7 +65,8 @@ def training_curves(histories: Mapping[str, History]) -> "Figure":
             )
             ends = []
             for label, data in columns.items():
-                ends += _draw(axes, data[clock], data[quantity], label, colours[label])
+                line = {"color": colours[label], "linestyle": dashes[label]}
+                ends += _draw(axes, data[clock], data[quantity], label=label, **line)
             _dress(axes, columns, clock, quantity)
             if col:
                 axes.tick_params(axis="y", labelleft=False)
@@ -110,22 +114,14 @@ def _any(columns: Mapping[str, Mapping[str, np.ndarray]], name: str) -> bool:
 
 
 def _draw(
-    axes: "Axes", x: np.ndarray, y: np.ndarray, label: str, colour: str
+    axes: "Axes", x: np.ndarray, y: np.ndarray, *, color: str, **line: Any
 ) -> list[tuple[float, float, str]]:
     """One line, and where it ends; single points, which no line shows, as dots."""
     good = np.isfinite(x) & np.isfinite(y)
     x, y = envelope(x[good], y[good])
-    dots = "o" if len(x) == 1 else None
-    axes.plot(
-        x,
-        y,
-        color=colour,
-        linestyle=dash_of(label),
-        marker=dots,
-        markersize=4,
-        label=label,
-    )
-    return [(float(x[-1]), float(y[-1]), colour)] if len(x) else []
+    dot = "o" if len(x) == 1 else None
+    axes.plot(x, y, color=color, marker=dot, markersize=4, **line)
+    return [(float(x[-1]), float(y[-1]), color)] if len(x) else []
 
 
 def _dress(
@@ -187,7 +183,7 @@ def _name_ends(axes: "Axes", ends: list[tuple[float, float, str]]) -> None:
             xytext=(4, 0),
             textcoords="offset points",
             va="center",
-            color=colour,
+            color=readable(colour),
             fontsize=8.5,
             fontweight="bold",
             annotation_clip=False,

@@ -14,6 +14,7 @@ from passband.plot.style import (
     axes_at,
     colour_of,
     new_figure,
+    readable,
     styled,
 )
 
@@ -102,7 +103,7 @@ def spectrum_figure(
     mapping: str = "gaussian",
     spatial: int = 2,
     sigma_name: str = "σ",
-    unit: str = "cycles per longest side",
+    unit: str | None = None,
 ) -> "Figure":
     """Radial power of target, prediction and residual, with sigma and Nyquist marked.
 
@@ -114,7 +115,7 @@ def spectrum_figure(
         mapping: the word in whose colour the prediction is drawn.
         spatial: 2 for pictures, 1 for signals.
         sigma_name: what `sigma` is called, such as "largest |b|".
-        unit: what the frequencies count.
+        unit: what the frequencies count; cycles per longest side by default.
     """
     colour = colour_of(mapping)
     truth, guess = np.asarray(target, float), np.asarray(prediction, float)
@@ -161,6 +162,8 @@ def spectrum_figure(
     elif end > 0:
         band.set_label(f"residual under half the target's power, up to {end:.3g}")
     _mark(axes, marks)
+    if unit is None:
+        unit = f"cycles per {'length' if spatial == 1 else 'longest side'}"
     axes.set_xlabel(f"Frequency ({unit})", color=INK)
     axes.set_ylabel("Power", color=INK)
     _plain_decades(axes)
@@ -222,7 +225,7 @@ def _mark(axes: "Axes", marks: list[tuple[float, str, str]]) -> None:
             va="bottom",
             fontsize=8.5,
             fontweight="bold",
-            color=colour,
+            color=readable(colour),
         )
 
 

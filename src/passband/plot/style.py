@@ -5,7 +5,7 @@ import functools
 import io
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -169,6 +169,14 @@ def colour_of(word: str) -> str:
     return INK if family is None else FAMILY_COLOURS[family]
 
 
+def readable(colour: str) -> str:
+    """The colour, darkened until letters in it stand out from white by 4.5 to 1."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    while _luminance(channels) + 0.05 > 1.05 / 4.5:
+        channels = [0.97 * c for c in channels]
+    return _hex(channels)
+
+
 def label_of(word: str) -> str:
     """A mapping word as a reader says it: "Gaussian 10 (m = 64)".
 
@@ -228,6 +236,17 @@ def _shades(members: Sequence[str], colour: str) -> dict[str, str]:
     for rank, member in enumerate(members):
         share = rank / (len(members) - 1)
         level = brightest + (darkest - brightest) * share
-        channels = colorsys.hls_to_rgb(hue, level, saturation)
-        shades[member] = "#" + "".join(f"{round(255 * c):02X}" for c in channels)
+        shades[member] = _hex(colorsys.hls_to_rgb(hue, level, saturation))
     return shades
+
+
+def _hex(channels: Iterable[float]) -> str:
+    return "#" + "".join(f"{round(255 * c):02X}" for c in channels)
+
+
+def _luminance(channels: Sequence[float]) -> float:
+    """Relative luminance of an sRGB colour, as WCAG 2 defines it."""
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,0 +1,213 @@
+"""The report of a run: one HTML page that stands alone."""
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from passband.data.whole_file import whole_file
+from passband.export import report_page as html
+from passband.version import __version__
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+METRICS = {
+    "psnr": ("PSNR", "dB"),
+    "psnr_train": ("PSNR, training points", "dB"),
+    "psnr_test": ("PSNR, held-out points", "dB"),
+    "ssim": ("SSIM", ""),
+    "iou_uniform": ("IoU, uniform points", ""),
+    "iou_boundary": ("IoU, near the surface", ""),
+}
+
+# Heading, what it shows, what a reader who does not see it is told.
+FIGURES = {
+    "curves": (
+        "Training",
+        "Loss and PSNR against steps and against seconds.",
+        "Curves of loss and PSNR against steps and against seconds.",
+    ),
+    "triptych": (
+        "Target, prediction, error",
+        "The box marks the most detailed part; it is magnified to single pixels.",
+        "Target, prediction and absolute error, whole and magnified.",
+    ),
+    "signal": (
+        "Target, prediction, error",
+        "The shaded stretch changes most; it is magnified to single samples.",
+        "Target and prediction as curves, a magnified stretch, and their difference.",
+    ),
+    "spectrum": (
+        "Spectrum",
+        "How much power each frequency holds. Where the residual reaches the target, "
+        "the field has learned nothing of that frequency.",
+        "Power against frequency for target, prediction and residual.",
+    ),
+}
+
+# What `passband render` writes for each task.
+RENDERED = {
+    "image": "--resolution 2048 --out enlarged.png",
+    "signal": "--out rendered.npy",
+    "shape": "--resolution 256 --out surface.ply",
+    "mri": "--out volume.nii.gz",
+    "nerf": "--out orbit",
+}
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    *,
+    title: str,
+    config: Mapping[str, Any],
+    result: Mapping[str, Any],
+    figures: "Mapping[str, Figure | bytes]",
+    history: Mapping[str, Sequence[float | None]] | None = None,
+) -> None:
+    """Write one self-contained HTML page about a run; the file is whole or not there.
+
+    It fetches nothing and runs no script, and reads on a phone and on paper.
+
+    Args:
+        title: what was fitted, usually the name of the file.
+        config: all that is needed to run it again; nested dictionaries are flattened.
+        result: what `--json` prints: task, mapping, steps, seconds, device, metrics...
+        figures: by name. `curves`, `triptych`, `signal` and `spectrum` come first, in
+            this order and with a caption; any other name is its own heading.
+        history: columns `step`, `seconds`, `loss`, `psnr`, from which the curves are
+            drawn unless `figures` has them.
+    """
+    from passband.plot.style import colour_of, readable
+
+    mapping = str(result.get("mapping", ""))
+    body = [*_header(title, result, mapping)]
+    body += _figures(figures, history, mapping or "run")
+    body += _usage(Path(path), config, result)
+    body += ["<h2>Configuration</h2>", html.table(html.flatten(config))]
+    body += [f"<footer>passband {html.escape(__version__)}</footer>"]
+    text = html.page(title, readable(colour_of(mapping)), body)
+    with whole_file(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def image_bytes(figure: "Figure | bytes") -> bytes:
+    """Lines as SVG, which stays sharp in print; anything with pixels as PNG."""
+    from passband.plot.style import png_bytes, svg_bytes
+
+    if isinstance(figure, bytes):
+        return figure
+    if any(axes.get_images() for axes in figure.axes):
+        return png_bytes(figure)
+    return svg_bytes(figure)
+
+
+def _header(title: str, result: Mapping[str, Any], mapping: str) -> list[str]:
+    """What it is and how well it went, before anything else."""
+    metrics = dict(result.get("metrics") or {})
+    entries: list[tuple[str, str, bool]] = []
+    for name in [*(n for n in METRICS if n in metrics), *(metrics.keys() - METRICS)]:
+        label, unit = METRICS.get(name, (name, ""))
+        main = name in ("psnr", "ssim", "iou_boundary")
+        entries.append((label, _score(metrics[name], unit), main))
+    entries.sort(key=lambda entry: not entry[2])
+    for key, label in (("steps", "Steps"), ("seconds", "Time")):
+        value = result.get(key)
+        if value is not None:
+            text = html.duration(value) if key == "seconds" else f"{value:,}"
+            entries.append((label, text, False))
+    for key in ("device", "precision"):
+        if result.get(key) is not None:
+            entries.append((key.capitalize(), html.text_of(result[key]), False))
+    task = html.escape(str(result.get("task", "fit")))
+    word = html.escape(mapping or "–")
+    parts = [
+        "<header>",
+        f"<h1>{html.escape(title)}</h1>",
+        f'<p class="lead">{task}, mapping <code>{word}</code></p>',
+        html.facts(entries),
+        "</header>",
+    ]
+    baselines = result.get("baselines")
+    if baselines:
+        parts += ["<h2>Beside other methods</h2>", html.table(html.flatten(baselines))]
+    return parts
+
+
+def _score(value: Any, unit: str) -> str:
+    """A metric: dB to two places, shares to four."""
+    if not isinstance(value, int | float):
+        return html.text_of(value)
+    text = html.number(value)
+    if text.lstrip("-")[:1].isdigit():
+        text = f"{value:.2f}" if unit == "dB" else f"{value:.4g}"
+    return f"{text} {unit}".strip()
+
+
+def _figures(
+    figures: "Mapping[str, Figure | bytes]",
+    history: Mapping[str, Sequence[float | None]] | None,
+    label: str,
+) -> list[str]:
+    """The known figures in their order, then the others in the caller's."""
+    drawn = dict(figures)
+    if "curves" not in drawn and history and len(history.get("step", ())):
+        from passband.plot.curves import training_curves
+
+        drawn["curves"] = training_curves({label: history})
+    parts: list[str] = []
+    for name in [
+        *(n for n in FIGURES if n in drawn),
+        *(n for n in drawn if n not in FIGURES),
+    ]:
+        heading, note, description = FIGURES.get(name, (name, "", name))
+        parts.append(f"<h2>{html.escape(heading)}</h2>")
+        parts.append(f'<p class="note swipe">{html.escape(note)}</p>')
+        parts.append(html.picture(image_bytes(drawn[name]), description))
+    return parts
+
+
+def _usage(
+    path: Path, config: Mapping[str, Any], result: Mapping[str, Any]
+) -> list[str]:
+    """Command lines for the folder of the page: render, load, go on."""
+    task = str(result.get("task", ""))
+    name = Path(str(result.get("model") or "model.safetensors")).name
+    model = shlex.quote(name)
+    out = RENDERED.get(task, "--out rendered.npy")
+    parts = [
+        "<h2>Use this model</h2>",
+        '<p class="note">In the folder of this page:</p>',
+        html.listing(
+            "Render it at another resolution, or see what it holds.",
+            f"passband render {model} {out}\npassband info {model}",
+        ),
+        html.listing(
+            "Load it from Python.",
+            "import passband as pb\n\n"
+            f"field = pb.load({name!r})\n"
+            "values = field.predict(coords)  # (n, d) -> (n, c)",
+        ),
+    ]
+    steps = result.get("steps")
+    if task and isinstance(steps, int):
+        source = shlex.quote(_source(path, config))
+        parts.append(
+            html.listing(
+                "Go on training from where it stopped.",
+                f"passband fit {task} {source} --out . --resume --steps {2 * steps}",
+            )
+        )
+    return parts
+
+
+def _source(path: Path, config: Mapping[str, Any]) -> str:
+    """The fitted file as seen from the folder of the page."""
+    name = next((config[k] for k in ("file", "input", "source") if config.get(k)), None)
+    if name is None:
+        return "FILE"
+    try:
+        return os.path.relpath(str(name), path.parent)
+    except ValueError:  # another drive, on Windows
+        return str(name)
