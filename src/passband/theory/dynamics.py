@@ -107,6 +107,12 @@ class LinearDynamics:
         square = np.einsum("...r,rc->...", decay**2, error**2)
         return 0.5 * self.loss_scale * (square + beyond)
 
+    def errors(self, t: Any, *, f0_train: Any = 0.0) -> Float[np.ndarray, "..."]:
+        r"""What is left in every mode, $|e^{-sLt} U^T (b - A f_0)|$ (eq. 4)."""
+        error, _ = self._error(f0_train)
+        out = np.abs(self._decay(times(t))[..., :, None] * error)
+        return out if self._channels else out[..., 0]
+
     @functools.cached_property
     def unseen(self) -> Float[np.ndarray, "n k"]:
         """An orthonormal basis of what A maps to zero (to 3e-7 of its largest value).

@@ -30,7 +30,7 @@ def as_kernel(name: str, k: Any) -> Float[np.ndarray, "n n"]:
 def eigh_psd(name: str, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues, ascending and clipped at 0, and eigenvectors of a kernel matrix."""
     values, vectors = scipy.linalg.eigh(k)
-    _refuse_negative(name, values)
+    refuse_negative(name, values)
     return np.maximum(values, 0.0), vectors
 
 
@@ -41,10 +41,11 @@ def require_psd(name: str, k: np.ndarray) -> None:
     try:
         scipy.linalg.cholesky(k + slack * np.eye(len(k)), check_finite=False)
     except scipy.linalg.LinAlgError:
-        _refuse_negative(name, scipy.linalg.eigvalsh(k))
+        refuse_negative(name, scipy.linalg.eigvalsh(k))
 
 
-def _refuse_negative(name: str, ascending: np.ndarray) -> None:
+def refuse_negative(name: str, ascending: np.ndarray) -> None:
+    """Refuse eigenvalues that are negative by more than rounding."""
     if ascending[0] < -_NOISE * float(np.abs(ascending).max()):
         raise InputError(
             f"`{name}` is not positive semidefinite: its eigenvalues run from "
