@@ -43,10 +43,10 @@ def mlp(
     precision: Precision = Precision.FLOAT32,
 ) -> Float[Array, "*n c"]:
     """ReLU layers and a linear one: `x @ W + b` all the way, float32 out."""
-    layer = _LAYERS[precision]
+    hidden, last = _LAYERS[precision]
     for W, b in zip(weights[:-1], biases[:-1], strict=True):
-        x = jax.nn.relu(layer(x, W, b))
-    return layer(x, weights[-1], biases[-1]).astype(jnp.float32)
+        x = hidden(x, W, b)
+    return last(x, weights[-1], biases[-1]).astype(jnp.float32)
 
 
 def _dense_float32(x: Array, W: Array, b: Array) -> Array:
@@ -58,33 +58,58 @@ def _dense_tf32(x: Array, W: Array, b: Array) -> Array:
     return jnp.dot(x, W, precision=lax.DotAlgorithmPreset.TF32_TF32_F32) + b
 
 
-@jax.custom_vjp
-def _dense_bfloat16(x: Array, W: Array, b: Array) -> Array:
+def _bfloat16(x: Array, W: Array, b: Array) -> Array:
     y = jnp.dot(x.astype(jnp.bfloat16), W.astype(jnp.bfloat16))
     return y + b.astype(jnp.bfloat16)
 
 
-def _dense_bfloat16_forward(x: Array, W: Array, b: Array):
-    x = x.astype(jnp.bfloat16)
-    return _dense_bfloat16(x, W, b), (x, W)
-
-
-def _dense_bfloat16_backward(residuals, g: Array):
+def _bfloat16_backward(x: Array, W: Array, g: Array) -> tuple[Array, Array, Array]:
     # Weight gradients are sums over the batch: they leave the product in float32.
-    x, W = residuals
     points = tuple(range(x.ndim - 1))
     dx = lax.dot_general(g, W.astype(jnp.bfloat16), (((g.ndim - 1,), (1,)), ((), ())))
     dW = lax.dot_general(
         x, g, ((points, points), ((), ())), preferred_element_type=jnp.float32
     )
-    db = jnp.sum(g, axis=points, dtype=jnp.float32)
-    return dx, dW, db
+    return dx, dW, jnp.sum(g, axis=points, dtype=jnp.float32)
 
 
-_dense_bfloat16.defvjp(_dense_bfloat16_forward, _dense_bfloat16_backward)
+@jax.custom_vjp
+def _last_bfloat16(x: Array, W: Array, b: Array) -> Array:
+    return _bfloat16(x, W, b)
+
+
+def _last_forward(x: Array, W: Array, b: Array):
+    x = x.astype(jnp.bfloat16)
+    return _bfloat16(x, W, b), (x, W)
+
+
+def _last_backward(residuals, g: Array):
+    return _bfloat16_backward(*residuals, g)
+
+
+@jax.custom_vjp
+def _hidden_bfloat16(x: Array, W: Array, b: Array) -> Array:
+    return jax.nn.relu(_bfloat16(x, W, b))
+
+
+def _hidden_forward(x: Array, W: Array, b: Array):
+    # The mask comes from the layer's output, so that the sum before the ReLU is never
+    # written and bias and ReLU can ride on the matrix product.
+    x = x.astype(jnp.bfloat16)
+    h = jax.nn.relu(_bfloat16(x, W, b))
+    return h, (x, W, h)
+
+
+def _hidden_backward(residuals, g: Array):
+    x, W, h = residuals
+    return _bfloat16_backward(x, W, jnp.where(h > 0, g, 0))
+
+
+_last_bfloat16.defvjp(_last_forward, _last_backward)
+_hidden_bfloat16.defvjp(_hidden_forward, _hidden_backward)
 
 _LAYERS = {
-    Precision.FLOAT32: _dense_float32,
-    Precision.TF32: _dense_tf32,
-    Precision.BFLOAT16: _dense_bfloat16,
+    Precision.FLOAT32: (lambda *a: jax.nn.relu(_dense_float32(*a)), _dense_float32),
+    Precision.TF32: (lambda *a: jax.nn.relu(_dense_tf32(*a)), _dense_tf32),
+    Precision.BFLOAT16: (_hidden_bfloat16, _last_bfloat16),
 }

@@ -7,7 +7,7 @@ import skimage.data
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
 from passband.errors import InputError
-from passband.train.metrics import iou, psnr, ssim
+from passband.tasks.metrics import iou, psnr, ssim
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,166 @@
+"""The image task: pixel coordinate in, colour out (paper, section 6.2)."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Num, Scalar
+
+from ..data.images import Image
+from ..errors import InputError
+from ..field import Field
+from ..mappings import AnyKey
+from .metrics import psnr, ssim
+from .task import Task, half_mean_square
+
+
+class ImageTask(Task):
+    """Fit a picture, or a part of its pixels.
+
+    Pixel (row, column) sits at (column, row) / (longest side): the paper's x, y order,
+    and a scale that means the same along both axes.
+    """
+
+    pixels: Num[Array, "*runs h w c"]
+    low: Float[Array, "*runs"]
+    high: Float[Array, "*runs"]
+    train: Int[Array, " n"] | None
+    """Flat indices of the training pixels; None trains on every pixel."""
+    test: Int[Array, " k"] | None
+    batch: int | None = eqx.field(static=True)
+    """Pixels a step, drawn with replacement; None takes all of them."""
+
+    def loss(self, field: Field, key: AnyKey) -> Scalar:
+        h, w, c = self.pixels.shape
+        if self.batch is not None:
+            pick = jax.random.randint(key, (self.batch,), 0, self.train_size)
+            index = pick if self.train is None else self.train[pick]
+        else:
+            index = jnp.arange(h * w) if self.train is None else self.train
+        target = self.pixels.reshape(-1, c)[index].astype(jnp.float32)
+        target = (target - self.low) / (self.high - self.low)
+        return half_mean_square(field.batch(grid_coords(index, (h, w))), target)
+
+    def predict(self, field: Field) -> np.ndarray:
+        h, w, _ = self.pixels.shape
+        return render(field, (h, w), (h, w))
+
+    def metrics(
+        self, field: Field, prediction: np.ndarray | None = None
+    ) -> dict[str, float]:
+        """PSNR of all, trained and held-out pixels, and SSIM, against peak 1."""
+        seen = self.predict(field) if prediction is None else prediction
+        truth = self.truth()
+        found = {"psnr": psnr(seen, truth, data_range=1.0)}
+        flat, flat_truth = seen.reshape(-1, seen.shape[-1]), truth.reshape(seen[0].shape)
+        for name, index in (("psnr_train", self.train), ("psnr_test", self.test)):
+            if index is not None:
+                found[name] = psnr(flat[index], flat_truth[index], data_range=1.0)
+        found.setdefault("psnr_train", found["psnr"])
+        found["ssim"] = ssim(seen, truth, data_range=1.0)
+        return found
+
+    def truth(self) -> np.ndarray:
+        """The picture in [0, 1]."""
+        low, high = float(self.low), float(self.high)
+        return (np.asarray(self.pixels, np.float32) - low) / (high - low)
+
+    @property
+    def train_size(self) -> int:
+        h, w, _ = self.pixels.shape
+        return h * w if self.train is None else self.train.shape[0]
+
+    @property
+    def step_points(self) -> int:
+        return self.train_size if self.batch is None else self.batch
+
+    def psnr_of_loss(self, loss: np.ndarray) -> np.ndarray:
+        return -10 * np.log10(2 * np.maximum(loss, 1e-30))
+
+
+def image_task(
+    image: Image, *, holdout: str = "none", batch: int | None = None, seed: int = 0
+) -> ImageTask:
+    """The task of a picture with some pixels held out.
+
+    Args:
+        holdout: `none` trains on every pixel; `quarter` is the paper's split, train on
+            [::2, ::2] and test on [1::2, 1::2]; a share such as `0.1` holds that part of
+            the pixels out at random.
+        batch: pixels a step; None, or as many as there are, is a full batch.
+    """
+    h, w, _ = image.values.shape
+    train, test = split_pixels((h, w), holdout, seed)
+    size = h * w if train is None else len(train)
+    return ImageTask(
+        jnp.asarray(image.values),
+        jnp.float32(image.low),
+        jnp.float32(image.high),
+        None if train is None else jnp.asarray(train, jnp.int32),
+        None if test is None else jnp.asarray(test, jnp.int32),
+        None if batch is None or batch >= size else batch,
+    )
+
+
+def split_pixels(
+    shape: tuple[int, int], holdout: str, seed: int
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Flat indices of training and held-out pixels; None stands for all and for none."""
+    index = np.arange(shape[0] * shape[1]).reshape(shape)
+    if holdout == "none":
+        return None, None
+    if holdout == "quarter":
+        return index[::2, ::2].ravel(), index[1::2, 1::2].ravel()
+    try:
+        share = float(holdout)
+    except ValueError:
+        share = -1.0
+    count = round(share * index.size)
+    if not 0 < share < 1 or not 0 < count < index.size:
+        raise InputError(
+            f"`holdout` (={holdout}) must be `none`, `quarter` or a share between 0 and 1"
+        )
+    order = np.random.default_rng(seed).permutation(index.size)
+    return np.sort(order[count:]), np.sort(order[:count])
+
+
+def grid_coords(
+    index: Int[Array, " n"], shape: tuple[int, int]
+) -> Float[Array, "n 2"]:
+    """Coordinates (x, y) of flat pixel indices, the longest side one unit long."""
+    h, w = shape
+    pair = jnp.stack([index % w, index // w], axis=-1)
+    return pair.astype(jnp.float32) / max(h, w)
+
+
+def render(
+    field: Field,
+    shape: tuple[int, int],
+    size: tuple[int, int],
+    *,
+    crop: tuple[float, float, float, float] | None = None,
+) -> np.ndarray:
+    """A field of a picture of `shape` at any (rows, columns), streamed row by row.
+
+    `crop` is (top, left, bottom, right) in pixels of the picture. At the picture's own
+    size and without a crop the samples are its own pixels.
+    """
+    h, w = shape
+    top, left, bottom, right = crop or (0.0, 0.0, float(h), float(w))
+    if not (0 <= top < bottom <= h and 0 <= left < right <= w):
+        raise InputError(
+            f"`crop` (={top:g},{left:g},{bottom:g},{right:g}) must lie inside the picture "
+            f"of {h} x {w}: top < bottom <= {h}, left < right <= {w}"
+        )
+    rows, columns = size
+    y = (top + (bottom - top) * np.arange(rows) / rows) / max(h, w)
+    x = (left + (right - left) * np.arange(columns) / columns) / max(h, w)
+    at_once = max(1, 262144 // columns)
+    out = np.empty((rows, columns, field.mlp.biases[-1].shape[-1]), np.float32)
+    for start in range(0, rows, at_once):
+        part = y[start : start + at_once]
+        grid = np.stack(np.meshgrid(x, part), axis=-1).reshape(-1, 2)
+        out[start : start + len(part)] = field.predict(grid).reshape(
+            len(part), columns, -1
+        )
+    return out

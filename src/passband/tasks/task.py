@@ -1,0 +1,54 @@
+"""What training needs to know of a task."""
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Scalar
+
+from ..field import Field
+from ..mappings import AnyKey
+
+
+class Task(eqx.Module):
+    """Data, forward model, loss and metrics of one signal.
+
+    A task is a pytree: what differs between runs is an array, so that tasks of equal
+    shape stack and train as one program.
+    """
+
+    @abc.abstractmethod
+    def loss(self, field: Field, key: AnyKey) -> Scalar:
+        """What one step of training lowers; `key` draws its batch."""
+
+    @abc.abstractmethod
+    def predict(self, field: Field) -> np.ndarray:
+        """The signal as the field has it, on the data's own grid, in [0, 1]."""
+
+    @abc.abstractmethod
+    def metrics(self, field: Field) -> dict[str, float]:
+        """How good the field is, by name."""
+
+    @property
+    @abc.abstractmethod
+    def step_points(self) -> int:
+        """How many times a step evaluates the field."""
+
+    def psnr_of_loss(self, loss: np.ndarray) -> np.ndarray | None:
+        """The PSNR that a loss stands for, where it stands for one."""
+        del loss
+        return None
+
+
+def half_mean_square(
+    prediction: Float[Array, "..."], target: Float[Array, "..."]
+) -> Scalar:
+    """Half the mean squared error, in float32; shapes must be equal."""
+    if prediction.shape != target.shape:
+        raise ValueError(
+            f"`prediction` {prediction.shape} and `target` {target.shape} must have one "
+            "shape; a loss does not broadcast"
+        )
+    error = prediction.astype(jnp.float32) - target.astype(jnp.float32)
+    return 0.5 * jnp.mean(error * error)

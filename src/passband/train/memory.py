@@ -1,0 +1,73 @@
+"""How much memory a run takes, known from its shapes before it starts."""
+
+import os
+
+import jax
+
+from ..errors import InputError
+from ..field import Field
+from ..ops.mlp import Precision
+
+
+def bytes_of_run(field: Field, points: int) -> int:
+    """Peak bytes of one training step.
+
+    Kept for the backward pass: the features and every hidden layer, each also once as a
+    gradient while it is being passed back; then weights, gradients and two moments, each
+    twice over while the step's select holds old and new.
+    """
+    item = 2 if field.precision is Precision.BFLOAT16 else 4
+    widths = [w.shape[-1] for w in field.mlp.weights]
+    hidden = widths[:-1]
+    widest = max([*hidden, 1])
+    per_point = item * (field.encoding.features + sum(hidden) + 2 * widest)
+    per_point += 4 * 4 * (widths[-1] + field.encoding.dims)
+    if field.precision is Precision.BFLOAT16:
+        per_point += 4 * widest
+    leaves = jax.tree.leaves(field)
+    weights = sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
+    return points * per_point + 8 * weights
+
+
+def budget() -> int:
+    """Bytes that training may take on the device in use: four fifths of what is there."""
+    stats = jax.devices()[0].memory_stats()
+    if stats and "bytes_limit" in stats:
+        return int(0.8 * stats["bytes_limit"])
+    return int(0.8 * os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+
+
+def check_fits(field: Field, points: int, max_memory: int | None = None) -> int:
+    """The bytes a run is planned to take; an error with the numbers if too many."""
+    need = bytes_of_run(field, points)
+    room = budget() if max_memory is None else max_memory
+    if need > room:
+        raise InputError(
+            f"a step of {points} points needs {human(need)} but {human(room)} may be "
+            f"used; a `--batch` of {max(1, int(points * room / need))} fits"
+        )
+    return need
+
+
+def human(count: float) -> str:
+    """Bytes as a person reads them."""
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.3g} {unit}"
+        count /= 1024
+    return f"{count:.3g} GiB"
+
+
+def parse_bytes(text: str) -> int:
+    """`1GiB`, `500MB`, `2e9` as a number of bytes."""
+    units = {"kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 1e3, "mb": 1e6, "gb": 1e9,
+             "k": 2**10, "m": 2**20, "g": 2**30, "b": 1, "": 1}  # fmt: skip
+    number = text.strip().lower().rstrip("bgikm")
+    unit = text.strip().lower()[len(number) :]
+    try:
+        value = float(number) * units[unit]
+    except (ValueError, KeyError):
+        value = -1.0
+    if value <= 0:
+        raise InputError(f"`max-memory` (={text}) must be a size such as 1GiB or 500MB")
+    return int(value)
