@@ -162,7 +162,7 @@ BAD = {
     "two pages": (
         "a.tif",
         lambda p: tifffile.imwrite(p, np.stack([RGB8, RGB8]), photometric="rgb"),
-        "holds 2 pages",
+        "more than one page",
     ),
 }
 

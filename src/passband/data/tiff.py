@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import logging
 import struct
 import warnings
@@ -20,6 +21,7 @@ from .raster import oriented, pillow_pixels
 
 _GREY_INVERTED, _GREY, _RGB, _PALETTE = 0, 1, 2, 3  # TIFF's photometric types
 _KNOWN = (_GREY_INVERTED, _GREY, _RGB, _PALETTE)
+_MOST_PIXELS = 2 * 89_478_485  # as Pillow refuses them
 _LZW, _ZIP = 5, 8
 _BROKEN = (
     OSError,
@@ -42,26 +44,29 @@ def read_tiff(path: Path) -> Shaped[np.ndarray, "h w c"]:
     """The pixels of a TIFF of one page, as the type of number they are stored in."""
     try:
         with _quiet_library(), tifffile.TiffFile(path) as file:
-            # Previews are pages too, marked as reduced copies of another.
-            pages = [page.aspage() for page in file.pages]
-            full = [page for page in pages if not page.is_reduced]
-            if len(full) == 1:
-                return _read_page(file, full[0])
+            # Previews are pages too, marked as reduced copies of another. The search
+            # stops early, since a damaged file can claim any number of pages.
+            pages = (page.aspage() for page in itertools.islice(file.pages, 64))
+            full = itertools.islice((p for p in pages if not p.is_reduced), 2)
+            page, *more = full
+            if not more:
+                return _read_page(file, page)
     except InputError:
         raise
-    except _BROKEN as error:
+    except (*_BROKEN, Pillow.DecompressionBombError) as error:
         raise InputError(
             f"`{path}` is damaged, cut short or of a kind that cannot be read: "
             f"{one_line(error)}"
         ) from error
     raise InputError(
-        f"`{path}` holds {len(full)} pages; save the page you mean as a file of its own"
+        f"`{path}` holds more than one page; save the page you mean as its own file"
     )
 
 
 def _read_page(
     file: tifffile.TiffFile, page: tifffile.TiffPage
 ) -> Shaped[np.ndarray, "h w c"]:
+    _check_extent(file, page)
     tag = page.tags.get(274)
     orientation = 1 if tag is None else int(tag.value)
     if page.bitspersample not in (1, 2, 4, 8, 16, 32, 64):
@@ -81,6 +86,26 @@ def _read_page(
     if values.ndim == 2:
         values = values[..., None]
     return oriented(_levels(values, page), orientation)
+
+
+def _check_extent(file: tifffile.TiffFile, page: tifffile.TiffPage) -> None:
+    """Refuse sizes that no file of this length holds, before memory is spent on them.
+
+    libtiff would also tell of missing bytes on the terminal, past Python.
+    """
+    pixels = page.imagewidth * page.imagelength
+    if pixels > _MOST_PIXELS:
+        raise ValueError(f"it claims {pixels:,} pixels; {_MOST_PIXELS:,} is the most")
+    listed = page.tags[324 if page.is_tiled else 273].count
+    if len(_segment_bytes(page)) != listed:
+        raise ValueError(f"it lists {listed} strips or tiles, not the number it needs")
+    spans = zip(page.dataoffsets, page.databytecounts, strict=True)
+    end = max((offset + count for offset, count in spans), default=0)
+    if not 0 < end <= file.filehandle.size:
+        raise ValueError(f"it has {file.filehandle.size} bytes of {end}")
+    packed, plain = sum(page.databytecounts), page.nbytes
+    if page.compression == 1 and page.bitspersample >= 8 and packed < plain:
+        raise ValueError(f"it has {packed} bytes of pixels and needs {plain}")
 
 
 def _levels(
@@ -147,7 +172,9 @@ def _segment_bytes(page: tifffile.TiffPage) -> list[int]:
     planes = page.samplesperpixel // together
     if page.is_tiled:
         line = -(-page.tilewidth * together * page.bitspersample // 8)
-        return [line * page.tilelength] * len(page.dataoffsets)
+        across = -(-page.imagewidth // page.tilewidth)
+        down = -(-page.imagelength // page.tilelength)
+        return [line * page.tilelength] * (across * down * planes)
     line = -(-page.imagewidth * together * page.bitspersample // 8)
     rows = min(page.rowsperstrip, page.imagelength)
     last = page.imagelength % rows or rows
