@@ -74,7 +74,7 @@ def test_npy_vector_and_channels(tmp_path):
 @pytest.mark.parametrize("mark", [",", ";", "\t", " ", ", "])
 @pytest.mark.parametrize("head", ["", "left{}right\n", "# made by hand\n\n"])
 def test_csv_marks_and_headers(tmp_path, mark, head):
-    rows = "\n".join(f"{a:.9g}{mark}{b:.9g}" for a, b in STEREO)
+    rows = "\n".join(f"{a:.17g}{mark}{b:.17g}" for a, b in STEREO)
     (tmp_path / "a.csv").write_text(head.format(mark) + rows + "\n")
     np.testing.assert_array_equal(
         read_signal(tmp_path / "a.csv").values, STEREO.astype(np.float32)
@@ -84,7 +84,7 @@ def test_csv_marks_and_headers(tmp_path, mark, head):
 def test_csv_of_one_column_with_a_byte_order_mark(tmp_path):
     (tmp_path / "a.csv").write_text("\ufeffvolts\r\n1\r\n2e-1\r\n-3\r\n4\r\n")
     values = read_signal(tmp_path / "a.csv").values
-    np.testing.assert_array_equal(values[:, 0], np.float32([1, 0.2, -3, 4]))
+    np.testing.assert_array_equal(values[:, 0], np.array([1, 0.2, -3, 4], np.float32))
 
 
 def test_normalised_fills_zero_to_one_and_returns(tmp_path):

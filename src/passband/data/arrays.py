@@ -88,6 +88,6 @@ def widened(low: float, high: float) -> tuple[float, float]:
     return low, low + max(1.0, abs(low))
 
 
-def one_line(error: BaseException) -> str:
+def one_line(error: BaseException | str) -> str:
     """What another library said, in one line."""
     return " ".join(str(error).split()) or type(error).__name__

@@ -16,6 +16,15 @@ from .images import to_user
 from .whole_file import whole_file
 
 SUFFIXES = (".npy", ".csv", ".wav")
+_BROKEN = (
+    ValueError,
+    TypeError,
+    EOFError,
+    MemoryError,
+    ArithmeticError,
+    NameError,
+    struct.error,
+)  # what SciPy's WAV reader raises on bytes that make no sense
 
 
 @dataclass(frozen=True)
@@ -138,18 +147,10 @@ def _read_wav(path: Path) -> tuple[Float[np.ndarray, "..."], float]:
         warnings.simplefilter("always")
         try:
             rate, values = wavfile.read(path)
-        except (
-            ValueError,
-            TypeError,
-            EOFError,
-            struct.error,
-            ZeroDivisionError,
-        ) as error:
+        except _BROKEN as error:
             raise InputError(
                 f"`{path}` is no whole WAV file: {one_line(error)}"
             ) from error
-        except (MemoryError, UnboundLocalError, OverflowError) as error:
-            raise InputError(f"`{path}` is a damaged WAV file") from error
     # SciPy reads what there is of a file cut short, and says so in a warning.
     for warning in said:
         if re.search("EOF|prematurely", str(warning.message)):
