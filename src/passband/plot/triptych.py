@@ -19,7 +19,7 @@ WIDTH = 10.0
 MARGIN = 0.15
 GAP = 0.12
 TITLE = 0.28
-FOOT = 0.55
+FOOT = 0.6
 
 
 @styled
@@ -78,7 +78,7 @@ def triptych(
         f"mean {mean:.3g}, largest {worst:.3g}; darkest from {top:.3g} on"
     )
     if not layout.true_shape:
-        note += "; overviews are stretched"
+        note += "\nthe whole pictures are stretched to be seen"
     _error_scale(figure, layout, colours, top, note)
     return figure
 
@@ -117,7 +117,7 @@ def _layout(rows: int, cols: int, box: Box | None) -> _Layout:
         cell = (high - 2 * GAP) / 3
         zoom_width = 0.0 if box is None else max(cell / zoom_ratio, 1.2)
         zooms = [(left, TITLE + i * (cell + GAP), zoom_width, cell) for i in range(3)]
-        width = max(left + zoom_width + MARGIN, 6.0)
+        width = max(left + zoom_width + MARGIN, 6.4)
         return _Layout(
             width, TITLE + high + FOOT, overviews, zooms, wide == high * aspect
         )
