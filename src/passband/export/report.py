@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +107,7 @@ def _header(title: str, result: Mapping[str, Any], mapping: str) -> list[str]:
     """What it is and how well it went, before anything else."""
     metrics = dict(result.get("metrics") or {})
     entries: list[tuple[str, str, bool]] = []
-    for name in [*(n for n in METRICS if n in metrics), *(metrics.keys() - METRICS)]:
+    for name in _known_first(METRICS, metrics):
         label, unit = METRICS.get(name, (name, ""))
         main = name in ("psnr", "ssim", "iou_boundary")
         entries.append((label, _score(metrics[name], unit), main))
@@ -135,6 +135,13 @@ def _header(title: str, result: Mapping[str, Any], mapping: str) -> list[str]:
     return parts
 
 
+def _known_first(known: Iterable[str], given: Iterable[str]) -> list[str]:
+    """The given names, known ones in the order they are known in, then the others."""
+    given = list(given)
+    order = [name for name in known if name in given]
+    return order + [name for name in given if name not in order]
+
+
 def _score(value: Any, unit: str) -> str:
     """A metric: dB to two places, shares to four."""
     if not isinstance(value, int | float):
@@ -157,10 +164,7 @@ def _figures(
 
         drawn["curves"] = training_curves({label: history})
     parts: list[str] = []
-    for name in [
-        *(n for n in FIGURES if n in drawn),
-        *(n for n in drawn if n not in FIGURES),
-    ]:
+    for name in _known_first(FIGURES, drawn):
         heading, note, description = FIGURES.get(name, (name, "", name))
         parts.append(f"<h2>{html.escape(heading)}</h2>")
         parts.append(f'<p class="note swipe">{html.escape(note)}</p>')
