@@ -283,4 +283,6 @@ def _read_trimesh(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _first_line(error: Exception) -> str:
+    if isinstance(error, ImportError):  # a parser that trimesh tried as a last resort
+        return "damaged, or of another format"
     return (str(error).splitlines() or [type(error).__name__])[0]

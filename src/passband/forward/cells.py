@@ -12,7 +12,6 @@ import numpy as np
 
 OUTSIDE, INSIDE, UNKNOWN = 0, 1, 2
 MARGIN = 1e-3  # in cells: far more than the float32 rounding of a point's cell
-VOTES = 5
 
 
 class Cells:
@@ -24,7 +23,7 @@ class Cells:
         faces: np.ndarray,
         inside: Callable[[np.ndarray], np.ndarray],
         *,
-        resolution: int = 192,
+        resolution: int,
         closed: bool = True,
     ):
         vertices = np.asarray(vertices, np.float64)
@@ -57,22 +56,23 @@ class Cells:
     ) -> np.ndarray:
         from scipy import ndimage
 
+        group = np.zeros(near.shape, np.int32)
         if closed:
-            group = np.zeros(near.shape, np.int32)
             ndimage.label(~near, output=group)
         else:  # groups reach through the holes, so each cell speaks for itself
-            group = np.where(near, 0, np.cumsum(~near).reshape(near.shape))
-        groups, votes = int(group.max()), VOTES if closed else 1
-        flat = group.ravel()
-        order = np.argsort(flat, kind="stable")
-        first = np.searchsorted(flat[order], np.arange(1, groups + 2))
-        # A few cells of each group, spread over it, vote for the whole of it.
-        spread = (np.arange(votes) + 0.5) / votes
-        pick = first[:-1, None] + (spread * np.diff(first)[:, None]).astype(np.int64)
-        cells = np.stack(np.unravel_index(order[pick].ravel(), near.shape), axis=-1)
+            group[~near] = np.arange(1, near.size + 1 - np.count_nonzero(near))
+        flat, groups = group.ravel(), int(group.max())
+        # Some cell of each group, and every 64th of all, vote for their groups.
+        some = np.zeros(groups + 1, np.int64)
+        some[flat] = np.arange(flat.size)
+        asked = np.concatenate([some[1:], np.flatnonzero(flat[::64]) * 64])
+        cells = np.stack(np.unravel_index(asked, near.shape), axis=-1)
         centres = self.low + (cells + 0.5).astype(np.float32) / self.inverse
-        side = inside(centres).reshape(groups, votes).sum(axis=1) * 2 > votes
-        return np.concatenate([[UNKNOWN], side]).astype(np.uint8)[group]
+        votes = np.where(inside(centres), 1, -1)
+        side = np.bincount(flat[asked], votes, groups + 1) > 0
+        table = side.astype(np.uint8)
+        table[0] = UNKNOWN
+        return table[group]
 
 
 def _touched(

@@ -89,8 +89,11 @@ class Labeller:
         self._cells = None
         if cells:
             test = self._threaded(self._test)
-            closed = mesh.edges.closed
-            self._cells = Cells(mesh.vertices, mesh.faces, test, closed=closed)
+            # In an open mesh every cell is asked: fewer cells, or it takes a minute.
+            closed, size = mesh.edges.closed, 192 if mesh.edges.closed else 64
+            self._cells = Cells(
+                mesh.vertices, mesh.faces, test, resolution=size, closed=closed
+            )
 
     def inside(self, points: np.ndarray) -> np.ndarray:
         """Whether each of points (n, 3) is inside, in float32, on all cores."""
