@@ -52,7 +52,8 @@ class ImageTask(Task):
         seen = self.predict(field) if prediction is None else prediction
         truth = self.truth()
         found = {"psnr": psnr(seen, truth, data_range=1.0)}
-        flat, flat_truth = seen.reshape(-1, seen.shape[-1]), truth.reshape(seen[0].shape)
+        channels = seen.shape[-1]
+        flat, flat_truth = seen.reshape(-1, channels), truth.reshape(-1, channels)
         for name, index in (("psnr_train", self.train), ("psnr_test", self.test)):
             if index is not None:
                 found[name] = psnr(flat[index], flat_truth[index], data_range=1.0)

@@ -16,7 +16,7 @@ from ..field import Field
 from ..mappings import AnyKey
 from ..ops.mlp import Precision
 from ..tasks.task import Task
-from .loop import Config, History, start
+from .loop import Config, History, start, unroll
 from .memory import budget, bytes_of_run
 from .state import Rate, State, adam, advance
 
@@ -106,7 +106,7 @@ def population_chunk(
 
         return eqx.filter_vmap(one, in_axes=(axes, eqx.if_array(0)))(task, carry)
 
-    return jax.lax.scan(body, state, length=length)
+    return jax.lax.scan(body, state, length=length, unroll=unroll())
 
 
 def stack(tasks: Sequence[Task]) -> tuple[Task, PyTree]:
