@@ -212,7 +212,7 @@ def _area_mean(values: np.ndarray, count: int, axis: int) -> np.ndarray:
     # A pixel that an edge cuts belongs to both sides, each by the share it covers.
     share = (edges - first).reshape(-1, *[1] * (values.ndim - 1))
     before = share * values[first]
-    sums = np.add.reduceat(values, first, axis=0, dtype=np.float64) - before
+    sums = np.add.reduceat(values, first, axis=0) - before
     sums[:-1] += before[1:]
     mean = sums * (count / length)
     return np.moveaxis(mean.astype(np.float32), 0, axis)

@@ -54,26 +54,40 @@ def radial_spectrum(
         )
     sides = values.shape[:-1]
     longest = max(sides)
-    window, radius = np.ones(()), np.zeros(())
+    window = np.ones(())
     for side in sides:
         # Sampled between the ends: no weight is 0, even with 1 or 2 samples.
         weight = np.sin(np.pi * (np.arange(side) + 0.5) / side) ** 2
         window = window[..., None] * weight
-        radius = radius[..., None] + (np.fft.fftfreq(side) * longest) ** 2
-    ring = np.rint(np.sqrt(radius)).astype(int)
-    power = np.zeros(sides)
+    power = 0.0
     for channel in range(values.shape[-1]):
         part = np.nan_to_num(values[..., channel].astype(np.float64))
-        part = part - np.sum(window * part) / np.sum(window)
-        power += np.abs(np.fft.fftn(window * part)) ** 2
-    power /= values.shape[-1] * np.sum(window**2)
+        part -= np.sum(window * part) / np.sum(window)
+        power = power + np.abs(np.fft.rfftn(window * part)) ** 2
+    power = power / (values.shape[-1] * np.sum(window**2))
+    ring, copies = _rings(sides)
     top = longest // 2
-    inside = ring.ravel() <= top
-    rings, weights = ring.ravel()[inside], power.ravel()[inside]
-    count = np.bincount(rings, minlength=top + 1)
-    total = np.bincount(rings, weights, minlength=top + 1)
+    inside = ring <= top
+    copies = np.broadcast_to(copies, ring.shape)[inside]
+    count = np.bincount(ring[inside], copies, minlength=top + 1)
+    total = np.bincount(ring[inside], copies * power[inside], minlength=top + 1)
     frequency = np.arange(1, top + 1)
     return frequency.astype(float), total[1:] / np.maximum(count[1:], 1)
+
+
+def _rings(sides: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """|b| to the nearest integer for each entry of a real FFT, and how often it counts.
+
+    The last axis holds b >= 0 only, so all but its ends stand for -b as well.
+    """
+    longest = max(sides)
+    squares = np.zeros(())
+    for side in sides[:-1]:
+        squares = squares[..., None] + (np.fft.fftfreq(side) * longest) ** 2
+    half = np.fft.rfftfreq(sides[-1])
+    squares = squares[..., None] + (half * longest) ** 2
+    copies = np.where((half == 0) | (half == 0.5), 1.0, 2.0)
+    return np.rint(np.sqrt(squares)).astype(int), copies
 
 
 def passed_up_to(
