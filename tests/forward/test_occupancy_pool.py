@@ -1,6 +1,7 @@
 """The pool of labelled points: its points, its bits, its file."""
 
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +23,7 @@ from passband.forward.label_pool import (
 from passband.forward.occupancy import Labeller
 
 MESH, _ = normalise(torus(ring=32, tube=16).mesh)
-SIZES = {"blocks": 6, "block": 4096, "test_points": 2048}
+SIZES: dict[str, Any] = {"blocks": 6, "block": 4096, "test_points": 2048}
 
 
 def _numpy_points(pool: LabelPool, block: int) -> np.ndarray:
@@ -165,7 +166,7 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
     make_labels(MESH, cache_dir=tmp_path, **SIZES)
     (path,) = tmp_path.iterdir()
     other, _ = normalise(sphere(2).mesh)
-    with pytest.raises(InputError, match="another mesh .`torus`. than `sphere`"):
+    with pytest.raises(InputError, match=r"another mesh .`torus`. than `sphere`"):
         load_labels(path, mesh=other)
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(InputError, match="cannot be read as labels"):
@@ -191,7 +192,7 @@ def test_cached_labels_of_an_open_mesh_are_judged_too(tmp_path: Path) -> None:
 
 
 def test_block_is_whole_bytes() -> None:
-    with pytest.raises(InputError, match="`block` .=12. a multiple of 8"):
+    with pytest.raises(InputError, match=r"`block` .=12. a multiple of 8"):
         make_labels(MESH, blocks=2, block=12)
 
 

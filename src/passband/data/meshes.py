@@ -3,7 +3,6 @@
 import hashlib
 import zipfile
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,47 +39,18 @@ class Edges(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Triangles over shared vertices: `vertices` (v, 3) float64, `faces` (f, 3) int32.
-
-    No two vertices are equal and every one is used.
-    """
+    """Triangles over shared vertices; `make_mesh` checks arrays and makes one."""
 
     vertices: np.ndarray
+    """(v, 3) float64, no two equal and every one in use."""
     faces: np.ndarray
-    name: str = "mesh"
-    source: str | None = None
-    """Digest of the mesh that this one was made from by moving it."""
-
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the mesh as read, the same before and after `normalise`."""
-        if self.source is not None:
-            return self.source
-        sha = hashlib.sha256(self.vertices.astype("<f8").tobytes())
-        sha.update(self.faces.astype("<i4").tobytes())
-        return sha.hexdigest()
-
-    @cached_property
-    def edges(self) -> Edges:
-        return count_edges(self.faces)
-
-    @cached_property
-    def volumes(self) -> np.ndarray:
-        """Signed volume of each connected part, sum of a . (b x c) / 6.
-
-        Positive where the normals point outwards; of no meaning for an open part.
-        """
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        start, end = self.faces.ravel(), np.roll(self.faces, -1, axis=1).ravel()
-        joined = coo_array((np.ones(len(start), bool), (start, end)))
-        joined.resize((len(self.vertices), len(self.vertices)))
-        parts, part = connected_components(joined, directed=False)
-        # About the mean, since far from the origin the terms cancel badly.
-        a, b, c = np.moveaxis((self.vertices - self.vertices.mean(0))[self.faces], 1, 0)
-        terms = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6
-        return np.bincount(part[self.faces[:, 0]], terms, parts)
+    """(f, 3) int32."""
+    name: str
+    edges: Edges
+    volumes: np.ndarray
+    """Signed volume of each connected part, positive where normals point outwards."""
+    digest: str
+    """SHA-256 of the mesh as read, the same before and after `normalise`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +79,8 @@ def normalise(mesh: Mesh) -> tuple[Mesh, Placement]:
     scale = float(np.max(np.abs(mesh.vertices - center)))
     placement = Placement(center, scale)
     unit = placement.to_unit(mesh.vertices)
-    return replace(mesh, vertices=unit, source=mesh.digest), placement
+    volumes = mesh.volumes / (2 * scale) ** 3
+    return replace(mesh, vertices=unit, volumes=volumes), placement
 
 
 def bounding_box(mesh: Mesh, margin: float = MARGIN) -> tuple[np.ndarray, np.ndarray]:
@@ -136,6 +107,24 @@ def count_edges(faces: np.ndarray) -> Edges:
         odd=int(np.count_nonzero(uses % 2)),
         unbalanced=int(np.count_nonzero(2 * forward != uses)),
     )
+
+
+def part_volumes(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
+    """Signed volume of each connected part: the sum of a . (b x c) / 6 over its faces.
+
+    Of no meaning for an open part.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
+    shape = (len(vertices), len(vertices))
+    joined = coo_array((np.ones(len(start), bool), (start, end)), shape)
+    parts, part = connected_components(joined, directed=False)
+    # About the mean, since far from the origin the terms cancel badly.
+    a, b, c = np.moveaxis((vertices - vertices.mean(axis=0))[faces], 1, 0)
+    terms = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6
+    return np.bincount(part[faces[:, 0]], terms, parts)
 
 
 def read_mesh(path: str | Path) -> Mesh:
@@ -192,7 +181,10 @@ def make_mesh(
             f"vertices; indices run from 0 to {len(vertices) - 1}"
         )
     vertices, faces = _merge(vertices, faces)
-    mesh = Mesh(vertices, faces.astype(np.int32), name)
+    sha = hashlib.sha256(vertices.astype("<f8").tobytes())
+    sha.update(faces.astype("<i4").tobytes())
+    edges, volumes = count_edges(faces), part_volumes(vertices, faces)
+    mesh = Mesh(vertices, faces, name, edges, volumes, sha.hexdigest())
     _check_solid(mesh, origin)
     return mesh
 
@@ -212,7 +204,7 @@ def _merge(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndar
     rank[np.argsort(kept)] = np.arange(len(kept))
     target = np.zeros(len(vertices), np.int64)
     target[order] = rank[np.cumsum(new) - 1]
-    return vertices[np.sort(kept)], target[faces]
+    return vertices[np.sort(kept)], target[faces].astype(np.int32)
 
 
 def _check_solid(mesh: Mesh, origin: str) -> None:
