@@ -57,56 +57,62 @@ class Columns:
         """Number of crossings, and their sum with +1 where the ray leaves the solid."""
         number = np.zeros(len(points), np.int64)
         signed = np.zeros(len(points), np.int64)
-        for which, pair_point, triangle in self._pairs(points):
-            near = points[which].astype(np.float64)
-            sign = self._cross(near, pair_point, triangle)
-            hit = pair_point[sign != 0]
-            number[which] = np.bincount(hit, minlength=len(near))
-            total = np.bincount(hit, sign[sign != 0], minlength=len(near))
-            signed[which] = total.astype(np.int64)
+        for which, _, sign, height in self._hits(points[:, self._across]):
+            ahead = points[which, self.axis] < height
+            which, sign = which[ahead], sign[ahead]
+            number += np.bincount(which, minlength=len(points))
+            total = np.bincount(which, sign, minlength=len(points))
+            signed += total.astype(np.int64)
         return number, signed
 
-    def _pairs(self, points: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
-        """Indices of points, and the (point, triangle) pairs to test, in parts."""
-        cell = self._cell(points[:, self._across].astype(np.float64))
+    def topmost(self, points: np.ndarray) -> np.ndarray:
+        """The face furthest along the axis over each of points (n, 2), -1 for none."""
+        face = np.full(len(points), -1)
+        for which, triangle, _, height in self._hits(points):
+            order = np.lexsort((height, which))
+            face[which[order]] = triangle[order]  # the last one stays
+        return face
+
+    def _hits(self, flat: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+        """Points by index, triangles over or under them, their way up and height.
+
+        Points come in ascending order, and all hits of one in the same part.
+        """
+        flat = flat.astype(np.float64)
+        cell = self._cell(flat)
         within = np.flatnonzero(((cell >= 0) & (cell < self._side)).all(axis=1))
         cell = cell[within, 0] * self._side + cell[within, 1]
         start = self._start[cell]
         count = self._start[cell + 1] - start
-        keep = count > 0
-        within, start, count = within[keep], start[keep], count[keep]
-        part = (np.cumsum(count) - 1) // PAIRS
-        for part_points in np.split(
-            np.arange(len(within)), np.flatnonzero(np.diff(part)) + 1
-        ):
-            if not len(part_points):
-                continue
-            begin, length = start[part_points], count[part_points]
-            pair_point = np.repeat(np.arange(len(part_points)), length)
+        part = np.cumsum(count) // PAIRS
+        cuts = np.searchsorted(part, np.arange(1, part[-1] + 1 if len(part) else 1))
+        for index in np.split(np.arange(len(within)), cuts):
+            begin, length = start[index], count[index]
+            which = np.repeat(within[index], length)
             skip = np.cumsum(length) - length
-            entry = np.arange(len(pair_point)) + np.repeat(begin - skip, length)
-            yield within[part_points], pair_point, self._lists[entry]
+            entry = np.arange(len(which)) + np.repeat(begin - skip, length)
+            triangle = self._lists[entry]
+            x, y = flat[which].T
+            hit, sign, height = self._test(x, y, self._table[triangle])
+            yield which[hit], triangle[hit], sign, height
 
-    def _cross(
-        self, points: np.ndarray, pair_point: np.ndarray, triangle: np.ndarray
-    ) -> np.ndarray:
-        """+1, -1 or 0 for each pair: does the ray cross it, and from which side."""
-        x, y = points[:, self._across].T[:, pair_point]
-        row = self._table[triangle]
-        edges = [row[:, 3 * k] * x + row[:, 3 * k + 1] * y for k in range(3)]
-        edges = [edges[k] + row[:, 3 * k + 2] for k in range(3)]
+    def _test(
+        self, x: np.ndarray, y: np.ndarray, row: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Which of the pairs hit, from which side, and how far up."""
+        edges = [
+            row[:, 3 * k] * x + row[:, 3 * k + 1] * y + row[:, 3 * k + 2]
+            for k in range(3)
+        ]
         left = [_left(edges[k], row[:, 3 * k], row[:, 3 * k + 1]) for k in range(3)]
-        sign = (left[0] & left[1] & left[2]).astype(np.int8)
-        sign -= ~(left[0] | left[1] | left[2])
+        front = left[0] & left[1] & left[2]
+        hit = np.flatnonzero(front | ~(left[0] | left[1] | left[2]))
         # Height at the point, a weighted mean of the corners: steep triangles too.
-        index = np.flatnonzero(sign)
-        weights = np.stack([edge[index] for edge in edges])
+        weights = np.stack([edge[hit] for edge in edges])
         total = weights.sum(axis=0)
         total[total == 0] = 1
-        height = (weights * row[index, 9:].T).sum(axis=0) / total
-        below = points[pair_point[index], self.axis] < height
-        sign[index[~below]] = 0
-        return sign
+        height = (weights * row[hit, 9:].T).sum(axis=0) / total
+        return hit, np.where(front[hit], 1, -1), height
 
 
 def _left(edge: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
