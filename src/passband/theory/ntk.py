@@ -8,12 +8,14 @@ import math
 from typing import Literal, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from ..errors import InputError
 
 Parameterization = Literal["standard", "ntk"]
-Inner = Float[Array, "..."]
+Inner = Float[Array, "..."] | Float[np.ndarray, "..."]
+Kernel = Float[Array, "..."]
 
 
 def relu_ntk(
@@ -27,7 +29,7 @@ def relu_ntk(
     parameterization: Parameterization = "standard",
     w_std: float = 1.0,
     b_std: float = 0.0,
-) -> Inner:
+) -> Kernel:
     r"""The NTK of `layers` dense layers with ReLU between them, in the caller's dtype.
 
     With $\Sigma = w^2 K + b^2$ the covariance before a ReLU and $\theta$ its angle,
@@ -61,15 +63,15 @@ def relu_nngp(
     fan_in: int,
     w_std: float = 1.0,
     b_std: float = 0.0,
-) -> Inner:
+) -> Kernel:
     """The covariance of the network's output at initialisation, as it widens."""
     check_network(layers, None, fan_in, "ntk")
     return _propagate(xy, xx, yy, layers, None, fan_in, "ntk", w_std, b_std).nngp
 
 
 class _Kernels(NamedTuple):
-    nngp: Inner
-    ntk: Inner
+    nngp: Kernel
+    ntk: Kernel
 
 
 def _propagate(
@@ -103,7 +105,7 @@ def _propagate(
     return _Kernels(sigma, theta)
 
 
-def _relu(k: Inner, kx: Inner, ky: Inner) -> tuple[Inner, Inner]:
+def _relu(k: Kernel, kx: Kernel, ky: Kernel) -> tuple[Kernel, Kernel]:
     r"""E[relu(u) relu(v)] and E[relu'(u) relu'(v)] of two correlated Gaussians."""
     eps = float(jnp.finfo(k.dtype).eps)
     # A zero input has no angle; with the product of norms floored it stands at a right
