@@ -1,0 +1,97 @@
+"""A table or figure of the paper: what it runs, what it found, what it draws."""
+
+import abc
+import dataclasses
+import enum
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Say = Callable[[str], None]
+"""Takes a line on how far a run has come."""
+Verdict = Literal["reproduced", "differs", "not comparable"]
+
+
+class Preset(enum.Enum):
+    """How much of the paper's own size an item is run at."""
+
+    SMOKE = "smoke"
+    """About 5 s on 2 cores: what continuous integration runs."""
+    SMALL = "small"
+    """At most a minute on 2 cores."""
+    FULL = "full"
+    """The paper's own size."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    """One number of the paper beside ours."""
+
+    name: str
+    printed: float | None = None
+    ours: float | None = None
+    spread: float | None = None
+    """Standard deviation of ours, over what the item's settings say."""
+    comparable: bool = True
+    """False where a preset's size, or missing data, leaves nothing to compare."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """One statement of the paper, and whether it holds here."""
+
+    claim: str
+    verdict: Verdict
+    detail: str
+
+
+def judge(claim: str, holds: bool | None, detail: str) -> Claim:
+    """A claim that holds, does not, or (None) cannot be judged at this size."""
+    if holds is None:
+        return Claim(claim, "not comparable", detail)
+    return Claim(claim, "reproduced" if holds else "differs", detail)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a run of an item found; `arrays` is all that its figures are drawn from."""
+
+    numbers: tuple[Number, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    arrays: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """What was run: sizes, rates, steps, keys; `precision` where it is not float32."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Reproduced if there is a claim to judge and all such claims hold."""
+        verdicts = {c.verdict for c in self.claims} - {"not comparable"}
+        if not verdicts:
+            return "not comparable"
+        return "reproduced" if verdicts == {"reproduced"} else "differs"
+
+
+class Item(abc.ABC):
+    """A table or figure; a module of this folder holds one, named `ITEM`."""
+
+    id: str
+    """As the command names it: `fig2`, `table3`."""
+    section: str
+    """Where the paper has it."""
+    title: str
+    needs: tuple[str, ...] = ()
+    """The data sets it reads."""
+    notes: tuple[str, ...] = ()
+    """Where what produced the printed numbers is not what the text says."""
+
+    @abc.abstractmethod
+    def run(self, preset: Preset, say: Say) -> Outcome:
+        """Compute everything; `say` hears how far it has come."""
+
+    @abc.abstractmethod
+    def draw(self, outcome: Outcome) -> "dict[str, Figure]":
+        """The figures by file stem (`fig2`), from `outcome.arrays` alone."""

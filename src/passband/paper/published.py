@@ -1,0 +1,153 @@
+"""Each printed number once, as data, with its place.
+
+A table is written as it is printed: a first line of column names, then a name and the
+row's numbers. `27.57+-3.07` is a number with its spread, `-` an empty cell. Names stand
+without spaces. The digits count: `Printed.holds` asks for all of them.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+
+
+@dataclasses.dataclass(frozen=True)
+class Printed:
+    """A number as it stands on paper."""
+
+    text: str
+    place: str
+    """Figure or table of the paper; for values the paper only plots, the section of
+    docs/protocol.md that has them."""
+    spread_text: str | None = None
+
+    @property
+    def value(self) -> float:
+        return float(self.text)
+
+    @property
+    def spread(self) -> float | None:
+        return None if self.spread_text is None else float(self.spread_text)
+
+    @property
+    def unit(self) -> float:
+        """One unit of the last printed digit."""
+        mantissa, _, exponent = self.text.lower().partition("e")
+        decimals = len(mantissa.partition(".")[2])
+        return 10.0 ** (int(exponent or 0) - decimals)
+
+    def holds(self, ours: float, *, within: float | None = None) -> bool:
+        """Whether ours rounds to the printed digits or is `within` that share of it."""
+        slack = 0.5 * self.unit * (1 + 1e-9)
+        if within is not None:
+            slack = max(slack, within * abs(self.value))
+        return abs(ours - self.value) <= slack
+
+
+Table = dict[tuple[str, str], Printed]
+"""Printed numbers by row and column."""
+
+
+def table(place: str, text: str) -> Table:
+    """A table as it is printed; see the top of this file."""
+    lines = [line.split() for line in text.strip().splitlines()]
+    columns = lines[0][1:]
+    cells: Table = {}
+    for name, *row in lines[1:]:
+        for column, cell in zip(columns, row, strict=True):
+            if cell != "-":
+                number, _, spread = cell.partition("+-")
+                cells[name, column] = Printed(number, place, spread or None)
+    return cells
+
+
+def missed(
+    cells: Table, ours: Mapping[tuple[str, str], float], *, within: float | None = None
+) -> list[str]:
+    """The cells that ours do not give, as `row column: ours, not printed`."""
+    return [
+        f"{row} {column}: {ours[row, column]:.5g}, not {cell.text}"
+        for (row, column), cell in cells.items()
+        if not cell.holds(ours[row, column], within=within)
+    ]
+
+
+# Fig. 2: row of the composed kernel at 32 points against x = 0, and its |DFT| by bin.
+FIG2 = table(
+    "protocol 2.3",
+    """
+    p    K(0)  K(1/32)  K(1/2)  bin0    bin1    bin2    bin5   bin10  bin15  bin16
+    0    14    5.519    5.699   187.78  8.301   8.301   8.301  8.301  8.301  11.187
+    0.5  14    7.787    5.178   190.25  20.480  13.943  8.549  6.106  5.373  6.047
+    1    14    10.768   4.565   201.60  41.185  21.114  6.701  2.907  2.142  2.193
+    1.5  14    12.287   4.276   213.07  54.950  24.396  4.364  1.283  0.855  0.850
+    2    14    12.762   4.174   219.25  60.951  24.866  3.134  0.824  0.550  0.545
+    inf  14    12.987   4.120   224.60  65.223  24.157  2.321  0.652  0.442  0.439
+    """,
+)
+# Eigenvalues without a mapping, at the 32 points x - 0.5.
+FIG2_NONE = table(
+    "protocol 2.3",
+    """
+    mapping  1st  2nd  3rd   4th   5th
+    none     678  394  11.9  1.72  0.19
+    """,
+)
+# Panels a and b: the kernel on [-pi, pi] at its corner and on its diagonal.
+FIG2_PANELS = table(
+    "protocol 2.3",
+    """
+    panel  corner  diagonal
+    a      3793    -
+    b      -       194
+    """,
+)
+
+# Figs. 3 and 12: mean squared errors at the end of training, from a re-run with the
+# 2020 keys; as-coded is the theory that the published figure draws.
+FIG3_TRAIN = table(
+    "protocol 2.4",
+    """
+    mapping  observed  as-coded  eq3
+    p=0      6.0e-6    4.6e-6    1.07e-5
+    p=1      1.06e-3   9.8e-4    9.1e-4
+    p=inf    1.26e-2   1.22e-2   7.7e-3
+    none     3.25e-2   3.24e-2   3.45e-2
+    """,
+)
+FIG3_TEST = table(
+    "protocol 2.4",
+    """
+    mapping  observed  as-coded  eq3
+    p=0      8.99e-3   8.97e-3   9.82e-3
+    p=1      5.55e-3   5.53e-3   5.69e-3
+    p=inf    1.225e-2  1.200e-2  9.6e-3
+    none     3.69e-2   3.67e-2   3.97e-2
+    """,
+)
+# The first train values of the signal of Figs. 3 and 12.
+FIG3_SIGNAL = table(
+    "protocol 2.1",
+    """
+    signal  1       2        3        4       5       6        7       8
+    y       0.4784  -0.0299  -0.0750  0.2463  0.2975  -0.0479  0.0697  -0.2844
+    """,
+)
+
+# Fig. 7: |orthonormal DFT| of the kernel's column over k(0, 0.5), by depth and bin.
+FIG7_ONE = table(
+    "protocol 12",
+    """
+    depth  bin0   bin1  bin10  bin43   bin64
+    4      21.22  7.65  0.117  0.0084  0.0067
+    8      16.41  4.11  0.165  0.0132  0.0100
+    16     14.44  2.65  0.255  0.0244  0.0186
+    """,
+)
+FIG7_TWO = table(
+    "protocol 12",
+    """
+    depth  bin0   bin1  bin10   bin43  bin64
+    4      16.66  1.95  0.0110  2.01   0.0049
+    8      15.13  1.66  0.0223  1.74   0.0101
+    16     13.95  1.37  0.0457  1.46   0.0213
+    """,
+)

@@ -1,0 +1,173 @@
+"""What runs of the paper's items gave, on disk: JSON, arrays and figures.
+
+results/<preset>/<id>.json   numbers, claims, settings, provenance
+results/<preset>/<id>.npz    what the figures are drawn from, float32
+results/<preset>/<id>.png
+"""
+
+import dataclasses
+import datetime
+import json
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.whole_file import whole_file
+from ..errors import InputError
+from ..train.run_folder import finite
+from ..version import __version__
+from .item import Claim, Number, Outcome, Preset
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Result:
+    """An outcome and how it came about."""
+
+    id: str
+    preset: Preset
+    outcome: Outcome
+    provenance: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        """The content of the result's JSON file."""
+        return {
+            "id": self.id,
+            "preset": self.preset.value,
+            "verdict": self.outcome.verdict,
+            "numbers": [dataclasses.asdict(n) for n in self.outcome.numbers],
+            "claims": [dataclasses.asdict(c) for c in self.outcome.claims],
+            "settings": self.outcome.settings,
+            "provenance": self.provenance,
+        }
+
+
+def path_of(folder: Path, preset: Preset, id: str, suffix: str = ".json") -> Path:
+    """Where a result's file is."""
+    return folder / preset.value / f"{id}{suffix}"
+
+
+def save(folder: Path, result: Result) -> Path:
+    """Write arrays, then JSON, each file whole or not at all; the path of the JSON."""
+    path = path_of(folder, result.preset, result.id)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"`{path.parent}` cannot be made: {reason}") from None
+    arrays = {name: _narrow(a) for name, a in result.outcome.arrays.items()}
+    with whole_file(path.with_suffix(".npz")) as part, open(part, "wb") as stream:
+        np.savez_compressed(stream, allow_pickle=False, **arrays)
+    text = json.dumps(finite(result.as_json()), indent=2, default=_plain)
+    with whole_file(path) as part:
+        part.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def save_figures(
+    folder: Path, preset: Preset, figures: "dict[str, Figure]"
+) -> list[Path]:
+    """Write each figure as a PNG beside the result."""
+    from ..plot.style import png_bytes
+
+    paths = []
+    for stem, figure in figures.items():
+        paths.append(path_of(folder, preset, stem, ".png"))
+        with whole_file(paths[-1]) as part:
+            part.write_bytes(png_bytes(figure))
+    return paths
+
+
+def load(folder: Path, preset: Preset, id: str) -> Result:
+    """Read a result back; one that is missing or damaged is an `InputError`."""
+    path = path_of(folder, preset, id)
+    again = f"`passband paper run {id} --preset {preset.value}` makes it"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        outcome = Outcome(
+            numbers=tuple(Number(**n) for n in content["numbers"]),
+            claims=tuple(Claim(**c) for c in content["claims"]),
+            arrays=_arrays(path.with_suffix(".npz")),
+            settings=dict(content["settings"]),
+        )
+        provenance = dict(content["provenance"])
+        if (content["id"], content["preset"]) != (id, preset.value):
+            raise ValueError(f"is of `{content['id']}`, preset {content['preset']}")
+    except FileNotFoundError as error:
+        raise InputError(f"`{error.filename}` is not there; {again}") from None
+    except OSError as error:
+        raise InputError(
+            f"`{path}` cannot be read: {error.strerror or error}"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
+        reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"`{path}` is damaged ({reason}); {again} anew") from None
+    return Result(id, preset, outcome, provenance)
+
+
+def exists(folder: Path, preset: Preset, id: str) -> bool:
+    """Whether there is a result to read."""
+    return path_of(folder, preset, id).is_file()
+
+
+def provenance(
+    outcome: Outcome, *, command: str, device: str, seconds: float
+) -> dict[str, Any]:
+    """Where a result comes from; nothing in it names the machine's folders."""
+    import jax
+
+    return {
+        "version": __version__,
+        "commit": _commit(),
+        "command": command,
+        "device": device,
+        "precision": outcome.settings.get("precision", "float32"),
+        "jax": jax.__version__,
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+        "seconds": round(seconds, 1),
+    }
+
+
+def _commit() -> str | None:
+    """The commit of the source tree this package runs from, if it runs from one."""
+    package = Path(__file__).resolve().parents[1]
+    root = package.parents[1]
+    if package != root / "src" / "passband" or not (root / ".git").exists():
+        return None
+    try:
+        answer = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip() or None
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    import zipfile
+
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{path.name}: {error}") from None
+
+
+def _narrow(array: np.ndarray) -> np.ndarray:
+    array = np.asarray(array)
+    return array.astype(np.float32) if array.dtype == np.float64 else array
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers and arrays as JSON has them."""
+    if isinstance(value, np.generic | np.ndarray):
+        return finite(value.tolist())
+    raise TypeError(f"{type(value).__name__} has no place in a result")
