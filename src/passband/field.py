@@ -94,7 +94,9 @@ class Field(eqx.Module):
         Every float array would be too many: a and B are data unless `trains` says so.
         """
         mask = jax.tree.map(lambda _: False, self)
-        mask = eqx.tree_at(lambda f: f.mlp, mask, jax.tree.map(lambda _: True, self.mlp))
+        mask = eqx.tree_at(
+            lambda f: f.mlp, mask, jax.tree.map(lambda _: True, self.mlp)
+        )
         for letter, name in (("a", "amplitudes"), ("b", "frequencies")):
             if letter in self.trains:
                 mask = eqx.tree_at(lambda f, n=name: getattr(f.encoding, n), mask, True)
@@ -179,7 +181,9 @@ def make_field(
     """
     mapping = parse_mapping(mapping)
     if layers < 1 or width < 1:
-        raise InputError(f"`layers` (={layers}) and `width` (={width}) must be 1 or more")
+        raise InputError(
+            f"`layers` (={layers}) and `width` (={width}) must be 1 or more"
+        )
     if output not in OUTPUTS:
         raise InputError(f"`output` (={output}) must be one of {', '.join(OUTPUTS)}")
     if bits2020:

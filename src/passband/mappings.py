@@ -166,8 +166,12 @@ class Fourier(Mapping):
             B = B / (2 * math.pi)
         if self.rotate:
             if d != 3:
-                raise InputError(f"`rotate` (={self.rotate}) needs 3 dimensions, not {d}")
-            B = jnp.dot(B, _rotation(self.rotate).T, precision=jax.lax.Precision.HIGHEST)
+                raise InputError(
+                    f"`rotate` (={self.rotate}) needs 3 dimensions, not {d}"
+                )
+            B = jnp.dot(
+                B, _rotation(self.rotate).T, precision=jax.lax.Precision.HIGHEST
+            )
         if self.norm:
             a = a / jnp.linalg.norm(a)
         return FourierFeatures(B.astype(jnp.float32), a.astype(jnp.float32))
@@ -216,7 +220,9 @@ class Positional(Fourier):
     def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
         del key
         if self.m < 2 * d:
-            raise InputError(f"`m` (={self.m}) must be at least {2 * d} in {d} dimensions")
+            raise InputError(
+                f"`m` (={self.m}) must be at least {2 * d} in {d} dimensions"
+            )
         per_axis = 2 ** np.linspace(0, self.octaves, self.m // d) - 1
         return _on_axes(per_axis, d)
 
@@ -233,7 +239,9 @@ class Octaves(Fourier):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.count < 1 or self.count != int(self.count):
-            raise InputError(f"`octaves` (={self.count}) must be a whole number from 1 up")
+            raise InputError(
+                f"`octaves` (={self.count}) must be a whole number from 1 up"
+            )
 
     def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
         del key
@@ -375,7 +383,10 @@ def _rotation(word: str) -> Float[Array, "3 3"]:
     degrees = word[len(axes) :]
     if not axes or set(axes) - set("xyz") or not degrees:
         raise InputError(f"`rotate` (={word}) must be axes and degrees, such as `zx45`")
-    c, s = math.cos(math.radians(float(degrees))), math.sin(math.radians(float(degrees)))
+    c, s = (
+        math.cos(math.radians(float(degrees))),
+        math.sin(math.radians(float(degrees))),
+    )
     turn = np.eye(3)
     for axis in axes:
         i = "xyz".index(axis)

@@ -27,6 +27,7 @@ from safetensors.numpy import save as save_tensors
 from .errors import InputError
 from .field import MLP, OUTPUTS, Field
 from .mappings import FourierFeatures, Identity
+from .whole_file import write_bytes
 
 FORMAT = 1
 _LARGEST_HEADER = 1 << 20
@@ -34,11 +35,12 @@ _LARGEST_HEADER = 1 << 20
 
 def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
     """Write a field, and JSON-able facts about it, whole or not at all."""
-    path = Path(path)
     tensors: dict[str, np.ndarray] = {}
     for f in ("frequencies", "amplitudes", "scale", "shift"):
         if hasattr(field.encoding, f):
-            tensors[f"encoding.{f}"] = np.asarray(getattr(field.encoding, f), np.float32)
+            tensors[f"encoding.{f}"] = np.asarray(
+                getattr(field.encoding, f), np.float32
+            )
     for i, (W, b) in enumerate(zip(field.mlp.weights, field.mlp.biases, strict=True)):
         tensors[f"layer.{i}.weight"] = np.asarray(W, np.float32)
         tensors[f"layer.{i}.bias"] = np.asarray(b, np.float32)
@@ -50,22 +52,7 @@ def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
         **info,
     }
     data = save_tensors(tensors, metadata={"passband": json.dumps(about)})
-    write_whole(path, data)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Put `data` under `path` by way of a temporary name, so that no half is ever seen."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(part, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(part, path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise InputError(f"cannot write `{path}`: {error.strerror or error}") from error
+    write_bytes(Path(path), data)
 
 
 def load(path: str | os.PathLike) -> Field:
@@ -115,7 +102,9 @@ def read_header(path: Path) -> tuple[dict[str, Any], bytes]:
     if not path.exists():
         raise InputError(f"model `{path}` does not exist")
     if path.is_dir():
-        raise InputError(f"model `{path}` is a folder; give the model.safetensors in it")
+        raise InputError(
+            f"model `{path}` is a folder; give the model.safetensors in it"
+        )
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -1,7 +1,7 @@
 """One word names a mapping: in commands, legends, file names and table rows.
 
-    none   basic   positional:6   gaussian:10   gaussian:10/10/3   dense:p=1
-    gaussian:26,units=rad   octaves:9,units=rad,rotate=zx45   none:scale=2,shift=-1
+none   basic   positional:6   gaussian:10   gaussian:10/10/3   dense:p=1
+gaussian:26,units=rad   octaves:9,units=rad,rotate=zx45   none:scale=2,shift=-1
 """
 
 import dataclasses

@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
 from ..errors import InputError
+from ..whole_file import whole_file
 from . import raster, tiff
 from .arrays import read_npy, stored, write_npy
-from .whole_file import whole_file
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy")
 

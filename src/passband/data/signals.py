@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from ..errors import InputError
+from ..whole_file import whole_file
 from .arrays import finite, one_line, read_npy, widened, write_npy
 from .images import to_user
-from .whole_file import whole_file
 
 SUFFIXES = (".npy", ".csv", ".wav")
 _BROKEN = (

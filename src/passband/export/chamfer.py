@@ -7,7 +7,7 @@ import numpy as np
 from passband.errors import InputError
 
 SAMPLES = 200_000
-NEAREST = 8  # samples whose faces are tried for each point
+NEAREST = 8  # entries of the tree whose faces are tried for each point
 
 
 class Chamfer(NamedTuple):
@@ -30,9 +30,9 @@ def chamfer(
 ) -> Chamfer:
     """Symmetric Chamfer distance, from `samples` points of each spread by area.
 
-    The distance of a point is that to the triangles of the nearest samples of the other
-    surface, not to the samples themselves: two copies of one surface are 0 apart,
-    where the distance between samples would end at half their spacing.
+    The distance of a point is that to the triangles near it, found by a tree of samples
+    of the other surface and of the centre of each of its faces. The distance between
+    samples themselves would never fall below half their spacing.
     """
     rng = np.random.default_rng(seed)
     ours = sample_surface(*first, samples, rng)
@@ -65,8 +65,12 @@ def _distance(
     from scipy.spatial import KDTree
 
     vertices, faces = surface
-    near = min(NEAREST, len(samples))
-    _, index = KDTree(samples).query(points, k=near, workers=-1)
+    # Samples stand for large faces, centres for the small ones between samples.
+    centres = np.asarray(vertices, np.float64)[faces].mean(axis=1)
+    face = np.concatenate([face, np.arange(len(faces))])
+    near = min(NEAREST, len(face))
+    tree = KDTree(np.concatenate([samples, centres]), balanced_tree=False)
+    _, index = tree.query(points, k=near, workers=-1)
     index = index.reshape(len(points), near)
     best = np.full(len(points), np.inf)
     for rank in range(near):

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from passband.data.whole_file import whole_file
 from passband.export import report_page as html
 from passband.version import __version__
+from passband.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -125,9 +125,7 @@ def split_pixels(
     return np.sort(order[count:]), np.sort(order[:count])
 
 
-def grid_coords(
-    index: Int[Array, " n"], shape: tuple[int, int]
-) -> Float[Array, "n 2"]:
+def grid_coords(index: Int[Array, " n"], shape: tuple[int, int]) -> Float[Array, "n 2"]:
     """Coordinates (x, y) of flat pixel indices, the longest side one unit long."""
     h, w = shape
     pair = jnp.stack([index % w, index // w], axis=-1)

@@ -70,7 +70,9 @@ def regression_task(
     for name, array in (("coords", x), ("values", y)):
         if not np.isfinite(array).all():
             bad = int(np.argwhere(~np.isfinite(array))[0, 0])
-            raise InputError(f"`{name}` holds a value that is not finite, first at {bad}")
+            raise InputError(
+                f"`{name}` holds a value that is not finite, first at {bad}"
+            )
     low = float(y.min()) if low is None else low
     high = float(y.max()) if high is None else high
     if high <= low:

@@ -13,14 +13,14 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from ..errors import InputError
-from ..model_file import write_whole
+from ..whole_file import write_bytes
 
 
 def write_checkpoint(path: Path, state: PyTree, **info: Any) -> None:
     """Write a state whole or not at all; the last good one stays until then."""
     tensors = {f"{i:04d}": _bits(leaf) for i, leaf in enumerate(jax.tree.leaves(state))}
     data = save_tensors(tensors, metadata={"passband": json.dumps(info)})
-    write_whole(path, data)
+    write_bytes(path, data)
 
 
 def read_checkpoint(path: Path, like: PyTree) -> tuple[PyTree, dict[str, Any]]:

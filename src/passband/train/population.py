@@ -134,9 +134,7 @@ def unstack(tree: PyTree, count: int) -> list[PyTree]:
     ]
 
 
-def _spread(
-    task: Task, axes: PyTree, state: State, runs: int
-) -> tuple[Task, State]:
+def _spread(task: Task, axes: PyTree, state: State, runs: int) -> tuple[Task, State]:
     """Lay the run axis over the devices; XLA then splits the program by itself."""
     devices = jax.devices()
     count = max(k for k in range(1, len(devices) + 1) if runs % k == 0)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..model_file import write_whole
+from ..json_text import to_json
+from ..whole_file import write_bytes
 from .checkpoint import read_checkpoint, write_checkpoint
 from .state import State
 
@@ -68,7 +69,7 @@ class RunFolder:
     def log(self, entry: dict[str, float]) -> None:
         """One more line of metrics."""
         with open(self.path / "metrics.jsonl", "a") as stream:
-            stream.write(json.dumps(finite(entry)) + "\n")
+            stream.write(to_json(entry) + "\n")
 
     def checkpoint(self, state: State, seconds: float, *, now: bool = False) -> None:
         """Save the state if the last save is old enough, or `now`."""
@@ -92,7 +93,7 @@ class RunFolder:
         last = int(state.step)
         kept = [line for line in self._lines() if line["step"] <= last]
         text = "".join(json.dumps(line) + "\n" for line in kept)
-        write_whole(self.path / "metrics.jsonl", text.encode())
+        write_bytes(self.path / "metrics.jsonl", text.encode())
         return state, seconds
 
     def history(self) -> dict[str, list[float]]:
@@ -100,12 +101,14 @@ class RunFolder:
         columns: dict[str, list[float]] = {}
         for line in self._lines():
             for name, value in line.items():
-                columns.setdefault(name, []).append(math.nan if value is None else value)
+                columns.setdefault(name, []).append(
+                    math.nan if value is None else value
+                )
         return columns
 
     def write_json(self, name: str, content: dict[str, Any]) -> None:
-        text = json.dumps(finite(content), indent=2) + "\n"
-        write_whole(self.path / name, text.encode())
+        text = to_json(content, indent=2) + "\n"
+        write_bytes(self.path / name, text.encode())
 
     def _lines(self) -> list[dict[str, Any]]:
         path = self.path / "metrics.jsonl"
@@ -113,17 +116,8 @@ class RunFolder:
         for text in path.read_text().splitlines() if path.exists() else []:
             try:
                 lines.append(json.loads(text))
-            except ValueError:  # the line that was being written when the run was killed
+            except (
+                ValueError
+            ):  # the line that was being written when the run was killed
                 break
         return lines
-
-
-def finite(value: Any) -> Any:
-    """JSON has no infinity: a PSNR of an exact fit becomes null."""
-    if isinstance(value, dict):
-        return {k: finite(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(v) for v in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

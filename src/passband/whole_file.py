@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import InputError
+from .errors import InputError
 
 
 @contextlib.contextmanager
@@ -30,3 +30,15 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise InputError(f"`{path}` cannot be written: {reason}") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Put `data` under `path`, on the disk before it has the name; make its folder."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"`{path}` cannot be written: {error.strerror}") from error
+    with whole_file(path) as part, open(part, "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())

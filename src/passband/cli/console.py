@@ -1,0 +1,53 @@
+"""What a command says: results on stdout, everything else on stderr."""
+
+import sys
+import time
+from typing import Any
+
+from ..json_text import to_json
+
+
+class Console:
+    """Speaks as the options ask: `--json`, `--quiet`, and no progress into a pipe."""
+
+    def __init__(self, *, json: bool = False, quiet: bool = False):
+        self.json, self.quiet = json, quiet
+        self.live = sys.stderr.isatty() and not quiet
+        self._drawn = 0.0
+
+    def say(self, text: str) -> None:
+        """A message for people."""
+        if not self.quiet:
+            self._clear()
+            print(text, file=sys.stderr)
+
+    def warn(self, text: str) -> None:
+        self.say(f"passband: warning: {text}")
+
+    def result(self, content: dict[str, Any], text: str) -> None:
+        """What the command was run for."""
+        self._clear()
+        if self.json:
+            print(to_json(content))
+        elif not self.quiet:
+            print(text)
+
+    def progress(self, text: str) -> None:
+        """A line that the next one replaces; at most ten a second."""
+        if self.live and time.monotonic() - self._drawn > 0.1:
+            self._clear()
+            sys.stderr.write(text[:110])
+            sys.stderr.flush()
+            self._drawn = time.monotonic()
+
+    def _clear(self) -> None:
+        if self.live and self._drawn:
+            sys.stderr.write("\r\033[K")
+
+
+def duration(seconds: float) -> str:
+    """Seconds as minutes and seconds."""
+    seconds = round(seconds)
+    if seconds < 3600:
+        return f"{seconds // 60}:{seconds % 60:02d}"
+    return f"{seconds // 3600}:{seconds % 3600 // 60:02d}:{seconds % 60:02d}"

@@ -1,0 +1,83 @@
+"""`passband demo`."""
+
+import dataclasses
+import time
+
+from .options import Output, option
+
+
+@dataclasses.dataclass
+class Options(Output):
+    """Fit the sample picture without and with Fourier features; one picture of both."""
+
+    out: str = option("demo", "folder for the picture and the models", metavar="DIR")
+    steps: int = option(500, "training steps")
+    batch: int = option(2048, "pixels a step")
+    device: str = option("auto", "where to run", choices=("auto", "cpu", "gpu"))
+
+
+def run(options: Options, given: set[str]) -> int:
+    """The paper's first figure, on the astronaut that ships inside scikit-image."""
+    from .device import prepare
+
+    prepare(options.device, False)
+    from pathlib import Path
+
+    import jax
+    import numpy as np
+    import skimage.data
+    import skimage.transform
+
+    from ..data.images import Image
+    from ..field import make_field
+    from ..model_file import save
+    from ..plot.comparison import demo_figure
+    from ..plot.style import png_bytes
+    from ..tasks.image import image_task
+    from ..train.loop import Config
+    from ..train.loop import run as train
+    from ..whole_file import write_bytes
+    from .console import Console
+    from .device import device_name
+
+    console = Console(json=options.json, quiet=options.quiet)
+    small = skimage.transform.resize_local_mean(skimage.data.astronaut(), (256, 256))
+    picture = Image(np.round(255 * small).astype(np.uint8), 0.0, 255.0, "astronaut")
+    task = image_task(picture, batch=options.batch)
+    found, scores = {}, {}
+    begun = time.perf_counter()
+    for word, rate in (("none", 1e-2), ("gaussian:10", 1e-3)):
+        keys = jax.random.split(jax.random.key(0))
+        field = make_field(word, d=2, out=3, key=keys[0])
+        console.say(f"fitting `{word}`: {options.steps} steps on {device_name()}")
+        field, _ = train(
+            task,
+            field,
+            Config(steps=options.steps, rate=rate),
+            key=keys[1],
+            on_chunk=lambda state, entry: console.progress(
+                f"step {entry['step']}/{options.steps}  psnr {entry['psnr']:.2f} dB"
+            ),
+        )
+        seen = task.predict(field)
+        scores[word] = task.metrics(field, seen)["psnr"]
+        found[word] = (seen, scores[word])
+        save(field, Path(options.out) / f"{word.replace(':', '-')}.safetensors",
+             task="image", mapping=word, shape=[256, 256, 3], low=0.0, high=255.0,
+             bits=8, metrics={"psnr": scores[word]}, steps=options.steps)  # fmt: skip
+    target = Path(options.out) / "demo.png"
+    write_bytes(target, png_bytes(demo_figure(task.truth(), found)))
+    content = {
+        "psnr": scores,
+        "seconds": round(time.perf_counter() - begun, 1),
+        "device": device_name(),
+        "picture": str(target),
+    }
+    gain = scores["gaussian:10"] - scores["none"]
+    console.result(
+        content,
+        f"without Fourier features {scores['none']:.2f} dB, with them "
+        f"{scores['gaussian:10']:.2f} dB: {gain:+.2f} dB in {content['seconds']} s\n"
+        f"look at {target}",
+    )
+    return 0

@@ -1,0 +1,35 @@
+"""Which device JAX uses; decided before JAX starts."""
+
+import os
+import sys
+
+from ..errors import InputError
+
+
+def prepare(device: str, deterministic: bool) -> None:
+    """Set what JAX reads when it starts, and check that the device is there."""
+    started = "jax" in sys.modules
+    if deterministic and "xla_gpu_deterministic_ops" not in os.environ.get(
+        "XLA_FLAGS", ""
+    ):
+        flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_gpu_deterministic_ops=true"
+        os.environ["XLA_FLAGS"] = flags.strip()
+    if device == "cpu":
+        os.environ["JAX_PLATFORMS"] = "cpu"
+    import jax
+
+    if started and device == "cpu":
+        jax.config.update("jax_platforms", "cpu")
+    if device == "gpu" and jax.default_backend() == "cpu":
+        raise InputError(
+            "`--device gpu`: JAX finds no GPU here; install `passband[cuda]` or use "
+            "`--device cpu`"
+        )
+
+
+def device_name() -> str:
+    """The device in use, in words."""
+    import jax
+
+    first = jax.devices()[0]
+    return "cpu" if first.platform == "cpu" else first.device_kind

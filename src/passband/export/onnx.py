@@ -1,0 +1,170 @@
+"""A field as an ONNX model, so that it runs without JAX.
+
+The file format is Protocol Buffers; the handful of messages that a network needs are
+written here directly, and no ONNX package is called for.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from passband.errors import InputError
+
+OPSET, IR_VERSION = 17, 8
+OUTPUTS = {"identity": None, "sigmoid": "Sigmoid", "tanh": "Tanh"}
+
+
+def onnx_bytes(
+    *,
+    weights: Sequence[np.ndarray],
+    biases: Sequence[np.ndarray],
+    frequencies: np.ndarray | None = None,
+    amplitudes: np.ndarray | None = None,
+    input_scale: np.ndarray | float = 1.0,
+    input_shift: np.ndarray | float = 0.0,
+    output: str = "identity",
+    output_scale: np.ndarray | float = 1.0,
+    output_shift: np.ndarray | float = 0.0,
+    metadata: Mapping[str, str] | None = None,
+) -> bytes:
+    """The model `coords` (n, d) float32 -> `values` (n, c) float32 as a file's bytes.
+
+    v = coords * input_scale + input_shift
+    x = [a sin 2 pi B v, a cos 2 pi B v], or v itself without `frequencies`
+    values = output(W_L ... relu(W_1 x + b_1) ... + b_L) * output_scale + output_shift
+
+    Args:
+        weights: (fan_in, fan_out) of each layer.
+        frequencies: B (m, d), in cycles.
+        amplitudes: a (m,), ones where left out.
+        metadata: words kept in the file.
+    """
+    if output not in OUTPUTS:
+        raise InputError(
+            f"`output` (={output}) has no ONNX form here; there are "
+            f"{', '.join(OUTPUTS)}"
+        )
+    weights = [np.asarray(w, np.float32) for w in weights]
+    biases = [np.asarray(b, np.float32) for b in biases]
+    d = weights[0].shape[0] if frequencies is None else np.shape(frequencies)[1]
+    _check(weights, biases, d if frequencies is None else 2 * len(frequencies))
+    graph = _Graph()
+    x = graph.affine("coords", input_scale, input_shift)
+    if frequencies is not None:
+        ones = np.ones(len(frequencies))
+        a = ones if amplitudes is None else np.asarray(amplitudes)
+        if a.shape != ones.shape:
+            raise InputError(
+                f"`amplitudes` has shape {a.shape}; {len(ones)} frequencies need "
+                f"({len(ones)},)"
+            )
+        x = _encode(graph, x, np.asarray(frequencies), a)
+    for layer, (w, b) in enumerate(zip(weights, biases, strict=True)):
+        if layer:
+            x = graph.node("Relu", x)
+        x = graph.node("Gemm", x, graph.constant(w), graph.constant(b))
+    operator = OUTPUTS[output]
+    if operator is not None:
+        x = graph.node(operator, x)
+    x = graph.affine(x, output_scale, output_shift)
+    graph.node("Identity", x, result="values")
+    return graph.model(d, weights[-1].shape[1], metadata or {})
+
+
+def _encode(graph: "_Graph", v: str, B: np.ndarray, a: np.ndarray) -> str:
+    turns = graph.node("MatMul", v, graph.constant(B.T))
+    # Whole turns go first: the sine of a large angle is poor in many runtimes.
+    part = graph.node("Sub", turns, graph.node("Round", turns))
+    phase = graph.node("Mul", part, graph.constant(2 * np.pi))
+    amplitude = graph.constant(a)
+    waves = [graph.node("Mul", graph.node(f, phase), amplitude) for f in ("Sin", "Cos")]
+    return graph.node("Concat", *waves, axis=1)
+
+
+def _check(weights: list[np.ndarray], biases: list[np.ndarray], fan_in: int) -> None:
+    if len(weights) != len(biases):
+        raise InputError(f"{len(weights)} `weights` and {len(biases)} `biases` differ")
+    for layer, (w, b) in enumerate(zip(weights, biases, strict=True)):
+        if w.ndim != 2 or w.shape[0] != fan_in or b.shape != w.shape[1:]:
+            raise InputError(
+                f"layer {layer} has weights {w.shape} and biases {b.shape}; "
+                f"({fan_in}, width) and (width,) were expected"
+            )
+        fan_in = w.shape[1]
+
+
+class _Graph:
+    """Nodes and constants as they are added, each result under a name of its own."""
+
+    def __init__(self) -> None:
+        self._nodes: list[bytes] = []
+        self._constants: list[bytes] = []
+
+    def constant(self, value: np.ndarray | float) -> str:
+        array = np.ascontiguousarray(np.asarray(value, "<f4"))
+        name = f"c{len(self._constants)}"
+        shape = b"".join(_integer(1, size) for size in array.shape)
+        tensor = shape + _integer(2, 1) + _text(8, name) + _field(9, array.tobytes())
+        self._constants.append(_field(5, tensor))
+        return name
+
+    def node(
+        self, operator: str, *inputs: str, result: str = "", axis: int | None = None
+    ) -> str:
+        result = result or f"x{len(self._nodes)}"
+        message = b"".join(_text(1, name) for name in inputs) + _text(2, result)
+        message += _text(3, f"{operator}_{result}") + _text(4, operator)
+        if axis is not None:
+            attribute = _text(1, "axis") + _integer(3, axis) + _integer(20, 2)
+            message += _field(5, attribute)
+        self._nodes.append(_field(1, message))
+        return result
+
+    def affine(
+        self, x: str, scale: np.ndarray | float, shift: np.ndarray | float
+    ) -> str:
+        if np.any(np.asarray(scale) != 1):
+            x = self.node("Mul", x, self.constant(scale))
+        if np.any(np.asarray(shift) != 0):
+            x = self.node("Add", x, self.constant(shift))
+        return x
+
+    def model(self, d: int, c: int, metadata: Mapping[str, str]) -> bytes:
+        graph = b"".join(self._nodes) + _text(2, "field") + b"".join(self._constants)
+        graph += _field(11, _array_type("coords", d))
+        graph += _field(12, _array_type("values", c))
+        words = (_text(1, key) + _text(2, word) for key, word in metadata.items())
+        return (
+            _integer(1, IR_VERSION)
+            + _text(2, "passband")
+            + _field(7, graph)
+            + _field(8, _text(1, "") + _integer(2, OPSET))
+            + b"".join(_field(14, word) for word in words)
+        )
+
+
+def _array_type(name: str, width: int) -> bytes:
+    """ValueInfoProto of float32 (n, width), n free."""
+    shape = _field(1, _text(2, "n")) + _field(1, _integer(1, width))
+    tensor = _integer(1, 1) + _field(2, shape)
+    return _text(1, name) + _field(2, _field(1, tensor))
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def _integer(number: int, value: int) -> bytes:
+    return _varint(number << 3) + _varint(value)
+
+
+def _field(number: int, payload: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(payload)) + payload
+
+
+def _text(number: int, text: str) -> bytes:
+    return _field(number, text.encode())
