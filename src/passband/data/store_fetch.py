@@ -154,11 +154,9 @@ def _open(request: urllib.request.Request) -> http.client.HTTPResponse:
 
 
 def _read(answer: http.client.HTTPResponse) -> bytes:
-    """The next block; network trouble is told apart from trouble with the disk."""
+    """What has come in so far; network trouble is told apart from the disk's."""
     try:
-        return answer.read(_BLOCK)
-    except http.client.IncompleteRead as error:
-        return error.partial
+        return answer.read1(_BLOCK)
     except OSError as error:
         raise _Broken(one_line(error)) from error
 
