@@ -54,16 +54,17 @@ def extract(
     step = float((high - low).max()) / resolution
     # One more plane on every side, where the field counts as outside.
     cells = np.ceil((high - low) / step - 1e-9).astype(int) + 2
-    low = (low + high) / 2 - cells * step / 2
+    origin = (low + high) / 2 - cells * step / 2
+    axes = [origin[k] + step * np.arange(cells[k] + 1) for k in range(3)]
+    inner = [np.clip(axes[k], low[k], high[k]) for k in range(3)]
     thick = int(np.clip(SLAB // int(np.prod(cells[1:] + 1)), 2, 64))
     starts = range(0, int(cells[0]), thick)
     parts = []
     plane = None
     for start in starts:
         stop = min(start + thick, int(cells[0]))
-        fresh = _planes(
-            field, low, step, cells, range(start + (start > 0), stop + 1), level, chunk
-        )
+        rows = range(start + (start > 0), stop + 1)
+        fresh = _planes(field, inner, rows, level, chunk)
         values = fresh if plane is None else np.concatenate([plane, fresh])
         plane = values[-1:]
         parts.append(_march(values, start))
@@ -75,7 +76,7 @@ def extract(
             f"the field never crosses `level` (={level}) in its box: there is no "
             "surface to extract; was it trained?"
         )
-    corners = low + vertices * step
+    corners = origin + vertices * step
     normals = -_gradient(field, corners, step / 2, chunk)
     if placement is not None:
         corners = placement.to_original(corners)
@@ -83,31 +84,25 @@ def extract(
 
 
 def _planes(
-    field: BatchField,
-    low: np.ndarray,
-    step: float,
-    cells: np.ndarray,
-    rows: range,
-    level: float,
-    chunk: int,
+    field: BatchField, axes: list[np.ndarray], rows: range, level: float, chunk: int
 ) -> np.ndarray:
-    """Values minus level on some planes of the grid, far below 0 on the rim."""
-    y, z = (low[k] + step * np.arange(cells[k] + 1) for k in (1, 2))
+    """Values minus level on some planes of the grid, below 0 on its rim."""
+    x, y, z = axes
     shape = (len(y), len(z))
     values = np.empty((len(rows), *shape), np.float32)
     points = np.empty((shape[0] * shape[1], 3), np.float32)
     points[:, 1:] = np.stack(np.meshgrid(y, z, indexing="ij"), -1).reshape(-1, 2)
     for plane, row in enumerate(rows):
-        points[:, 0] = low[0] + step * row
+        points[:, 0] = x[row]
         values[plane] = _evaluate(field, points, chunk).reshape(shape) - level
     size = float(np.abs(values).max())
     if not np.isfinite(size):
         raise InputError("the field is not finite everywhere in its box; train it anew")
-    # Far below the level, so that a cap lies within a tenth of a cell of the box.
-    ends = [row in (0, cells[0]) for row in rows]
-    for rim in (values[:, 0], values[:, -1], values[:, :, 0], values[:, :, -1]):
-        rim[:] = -9 * size
-    values[ends] = -9 * size
+    # The rim has the value of the box's side, turned: a cap lies 0.1 cells beyond it.
+    rim = np.zeros(values.shape, bool)
+    rim[[row in (0, len(x) - 1) for row in rows]] = True
+    rim[:, [0, -1]] = rim[:, :, [0, -1]] = True
+    values[rim] = -9 * np.abs(values[rim])
     # A value of 0 would put several corners on one grid point, a hair apart or equal.
     hair = np.float32(1e-5 * size)
     close = np.abs(values) < hair
