@@ -95,11 +95,18 @@ def _missing(folder: Path, data_set: DataSet) -> list[str]:
     return [f.path for f in data_set.files if not (folder / f.path).is_file()]
 
 
+def _started(data_set: DataSet) -> list[Path]:
+    """The folders that hold at least one file of a set."""
+    total = len(data_set.files)
+    places = _places(data_set.name)
+    return [folder for folder in places if len(_missing(folder, data_set)) < total]
+
+
 def list_sets() -> list[SetStatus]:
     """Every known set, with where it is and whether no file of it is missing."""
     found = []
     for data_set in known_sets().values():
-        folders = [folder for folder in _places(data_set.name) if folder.is_dir()]
+        folders = _started(data_set)
         whole = [folder for folder in folders if not _missing(folder, data_set)]
         found.append(
             SetStatus(
@@ -120,13 +127,14 @@ def find(name: str) -> Path:
     Their content is not read; `check` does that.
     """
     data_set = known_set(name)
-    for folder in _places(name):
-        if folder.is_dir() and not _missing(folder, data_set):
+    folders = _started(data_set)
+    for folder in folders:
+        if not _missing(folder, data_set):
             return folder
-    lacking = [(f, _missing(f, data_set)) for f in _places(name) if f.is_dir()]
     state = "is not on this machine"
-    if lacking:
-        folder, missing = lacking[0]
+    if folders:
+        folder = folders[0]
+        missing = _missing(folder, data_set)
         share = f"{len(missing)} of {len(data_set.files)}"
         state = f"lacks {share} files, such as `{folder / missing[0]}`"
     raise InputError(
