@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ SIGNS = {"reproduced": "pass", "differs": "FAIL", "not comparable": "  - "}
 class Options(Output):
     """The paper's tables and figures: list, run ID..., all, draw ID..."""
 
-    words: list[str] = argument(
+    words: Sequence[str] | None = argument(
         "list; run ID...; all; draw ID... (again, from the results on disk)",
         metavar="ACTION",
         many=True,

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.whole_file import whole_file
 from ..errors import InputError
-from ..train.run_folder import finite
+from ..json_text import to_json
 from ..version import __version__
+from ..whole_file import whole_file
 from .item import Claim, Number, Outcome, Preset
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def save(folder: Path, result: Result) -> Path:
     arrays = {name: _narrow(a) for name, a in result.outcome.arrays.items()}
     with whole_file(path.with_suffix(".npz")) as part, open(part, "wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
-    text = json.dumps(finite(result.as_json()), indent=2, default=_plain)
+    text = to_json(_plain(result.as_json()), indent=2)
     with whole_file(path) as part:
         part.write_text(text + "\n", encoding="utf-8")
     return path
@@ -167,7 +167,9 @@ def _narrow(array: np.ndarray) -> np.ndarray:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as JSON has them."""
-    if isinstance(value, np.generic | np.ndarray):
-        return finite(value.tolist())
-    raise TypeError(f"{type(value).__name__} has no place in a result")
+    """NumPy's numbers and arrays as Python has them."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
