@@ -1,4 +1,4 @@
-"""The one-line uses: `fit` for any points and values, `fit_population` for many runs."""
+"""The one-line uses: `fit` for points and values, `fit_population` for many runs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -90,14 +90,14 @@ def fit_population(
         fields,
         Config(steps=steps, precision=precision),
         keys=keys,
-        rates=[rates] * count if isinstance(rates, float) else rates,
+        rates=[float(rates)] * count if isinstance(rates, float | int) else rates,
         optimiser=optimiser,
         max_memory=max_memory,
     )
 
 
 def in_units(field: Field, low: float, high: float) -> Field:
-    """A field with identity output, its last layer scaled from [0, 1] to [low, high]."""
+    """A field with identity output, its last layer scaled to [low, high]."""
     span = high - low
     last = lambda f: (f.mlp.weights[-1], f.mlp.biases[-1])  # noqa: E731
     W, b = last(field)

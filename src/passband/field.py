@@ -1,5 +1,6 @@
 """A field: encoding, multilayer perceptron and output activation, as one pytree."""
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -28,7 +29,7 @@ class MLP(eqx.Module):
     weights: tuple[Float[Array, "*runs i o"], ...]
     biases: tuple[Float[Array, "*runs o"], ...]
     gains: tuple[tuple[float, float], ...] | None = eqx.field(static=True, default=None)
-    """What a layer's W and b are multiplied by: the NTK parameterisation's constants."""
+    """What a layer's W and b are multiplied by (the NTK parameterisation)."""
 
     def __call__(
         self, x: Float[Array, "*n f"], precision: Precision = Precision.FLOAT32
@@ -153,7 +154,7 @@ INITIALISERS: dict[str, Initialiser] = {
 
 def _layers(key: AnyKey, sizes: Sequence[int]):
     """A key for every layer, the ReLU ones too: as stax split them (protocol 0.10)."""
-    for i, o in zip(sizes[:-1], sizes[1:], strict=True):
+    for i, o in itertools.pairwise(sizes):
         key, layer = jax.random.split(key)
         kw, kb = jax.random.split(layer)
         yield kw, kb, i, o

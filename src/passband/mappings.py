@@ -5,8 +5,8 @@ Every mapping but `none` is
 $$\gamma(v) = [a \sin 2\pi B v,\; a \cos 2\pi B v]$$
 
 with its own amplitudes $a$ and frequencies $B$ (paper, eq. 5). A *mapping* is a frozen
-spec; drawing it with a key gives an *encoding*, which holds arrays only, so encodings of
-different scale stack and share a compiled program.
+spec; drawing it with a key gives an *encoding*, which holds arrays only, so encodings
+of different scale stack and share a compiled program.
 """
 
 import abc
@@ -232,7 +232,7 @@ class Positional(Fourier):
 
 @dataclasses.dataclass(frozen=True)
 class Octaves(Fourier):
-    """Axis-aligned 2^j for j < count: the original NeRF encoding (9 in the notebook)."""
+    """Axis-aligned 2^j for j < count: the original NeRF encoding (the notebook's 9)."""
 
     count: int
 
@@ -253,7 +253,7 @@ class Octaves(Fourier):
 
 @dataclasses.dataclass(frozen=True)
 class Dense(Fourier):
-    """1D: every integer frequency 1..m with a_j = j^-p, p up to infinity (section 5)."""
+    """1D: every integer frequency 1..m with a_j = j^-p, p up to infinity (sec. 5)."""
 
     p: float
 
@@ -373,7 +373,7 @@ def _positive(name: str, value: float) -> None:
 
 
 def _on_axes(per_axis: np.ndarray, d: int) -> Float[Array, "m d"]:
-    # Axis by axis within each frequency: the notebooks' order, which the 2020 keys need.
+    # Axis by axis within each frequency: the notebooks' order, needed by their keys.
     B = per_axis[:, None, None] * np.eye(d)
     return jnp.asarray(B.reshape(-1, d), jnp.float32)
 

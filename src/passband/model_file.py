@@ -1,11 +1,11 @@
 """The model file: one safetensors file that says what it holds.
 
-Tensors: `encoding.frequencies` (m, d) in cycles per unit and `encoding.amplitudes` (m,),
-or `encoding.scale` and `encoding.shift` (d,) for no mapping; `layer.0.weight` (in, out),
-`layer.0.bias` (out,) and so on. The metadata entry `passband` is a JSON object with
-`format`, `output` (the activation), `gains` (what W and b of a layer are multiplied by,
-or null), and whatever the task adds: `task`, `mapping`, `shape`, `low`, `high`,
-`metrics`. A point v is evaluated as
+Tensors: `encoding.frequencies` (m, d) in cycles per unit and `encoding.amplitudes`
+(m,), or `encoding.scale` and `encoding.shift` (d,) for no mapping; `layer.0.weight`
+(in, out), `layer.0.bias` (out,) and so on. The metadata entry `passband` is a JSON
+object with `format`, `output` (the activation), `gains` (what W and b of a layer are
+multiplied by, or null), and whatever the task adds: `task`, `mapping`, `shape`, `low`,
+`high`, `metrics`. A point v is evaluated as
 
     x = [a sin(2 pi B v), a cos(2 pi B v)]       or scale * v + shift
     x = max(x @ W + b, 0) for every layer but the last, then x @ W + b
@@ -98,7 +98,7 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
 
 
 def read_header(path: Path) -> tuple[dict[str, Any], bytes]:
-    """The metadata of a model file and the file's bytes, checked before they are used."""
+    """The metadata of a model file and its bytes, checked before they are used."""
     if not path.exists():
         raise InputError(f"model `{path}` does not exist")
     if path.is_dir():
@@ -124,9 +124,9 @@ def read_header(path: Path) -> tuple[dict[str, Any], bytes]:
         raise _broken(path, "its format is not one this version reads")
     if not all(isinstance(e, int) for e in ends):
         raise _broken(path, "its header is not that of a passband model")
-    if max([0, *ends]) != len(data) - 8 - size:
-        raise _broken(path, f"it should hold {max([0, *ends])} bytes of tensors and "
-                      f"holds {len(data) - 8 - size}: it was cut short or damaged")  # fmt: skip
+    want, have = max([0, *ends]), len(data) - 8 - size
+    if want != have:
+        raise _broken(path, f"it holds {have} bytes of {want}: cut short or damaged")
     return about, data
 
 

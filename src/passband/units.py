@@ -1,8 +1,9 @@
 """Frequencies of the neighbouring libraries, in cycles per unit of our domain.
 
-passband states every frequency in cycles per unit, with 2 pi inside the mapping, and the
-longest side of sampled data is one unit long. Others leave 2 pi out, use [-1, 1], or put
-the scale into the first layer. Each function here takes their number and gives ours.
+passband states every frequency in cycles per unit, with 2 pi inside the mapping, and
+the longest side of sampled data is one unit long. Others leave 2 pi out, use [-1, 1],
+or put the scale into the first layer. Each function here takes their number and gives
+ours.
 """
 
 import math

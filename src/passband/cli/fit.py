@@ -25,8 +25,8 @@ from .console import Console, duration
 from .device import device_name
 from .fit_options import FREE, FitOptions
 
-# A step costs 2.5 evaluations: this many point-steps, evaluations counted in, take 2 CPU
-# cores about two minutes (benchmarks/results, 73,000 points a second).
+# An evaluation costs 0.4 of a training step: this many steps of one point, evaluations
+# counted in, take 2 CPU cores about two minutes.
 _CPU_POINTS = 9_000_000
 _GPU_BATCH = 2**18
 

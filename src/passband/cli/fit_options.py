@@ -4,7 +4,7 @@ import dataclasses
 
 from .options import Output, argument, option
 
-# What may differ when a run is taken up again: how it is shown, where it runs, how long.
+# What may differ when a run is resumed: how it is shown, where it runs, how long.
 FREE = {"resume", "overwrite", "out", "json", "quiet", "device", "deterministic",
         "max_memory", "minutes"}  # fmt: skip
 

@@ -10,8 +10,8 @@ from .options import option
 class Options(FitOptions):
     """Fit a 1D signal (NPY, CSV, WAV): a field from position to value.
 
-    The whole signal is one unit long, so a scale is in cycles per signal; for a WAV file
-    the sample rate gives the seconds.
+    The whole signal is one unit long, so a scale is in cycles per signal; for a WAV
+    file the sample rate gives the seconds.
     """
 
     mapping: str | None = option(

@@ -1,7 +1,7 @@
 """Options are dataclasses; this file turns one into a parser.
 
-Importing it costs nothing: help must answer at once, so nothing here, and no dataclass of
-options, may import JAX or matplotlib.
+Importing it costs nothing: help must answer at once, so nothing here, and no dataclass
+of options, may import JAX or matplotlib.
 """
 
 import argparse
@@ -22,6 +22,7 @@ def option(
     """A flag: `field_name` becomes `--field-name`."""
     return dataclasses.field(
         default=default,
+        kw_only=True,
         metadata={"help": help, "choices": choices, "metavar": metavar},
     )
 

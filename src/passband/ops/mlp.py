@@ -84,7 +84,8 @@ def _last_forward(x: Array, W: Array, b: Array):
 
 
 def _last_backward(residuals, g: Array):
-    return _bfloat16_backward(*residuals, g)
+    x, W = residuals
+    return _bfloat16_backward(x, W, g)
 
 
 @jax.custom_vjp

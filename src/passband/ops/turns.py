@@ -16,9 +16,9 @@ def cos_turns(t: Float[Array, "*n"]) -> Float[Array, "*n"]:
 
     Whole turns are taken off in units of $t$, where the subtraction is exact; a library
     cosine would first round $2\pi t$ and then reduce it modulo an inexact $2\pi$. With
-    $r$ the rest, $\cos 2\pi r = \sin 2\pi(1/4 - |r|)$, whose argument is within a quarter
-    turn: one short polynomial and no branch, about a dozen instructions, which is what
-    lets the encoding run inside the training step.
+    $r$ the rest, $\cos 2\pi r = \sin 2\pi(1/4 - |r|)$, whose argument is within a
+    quarter turn: one short polynomial and no branch, about a dozen instructions, which
+    is what lets the encoding run inside the training step.
     """
     r = 0.25 - jnp.abs(t - jnp.round(t))
     if t.dtype == jnp.float64:

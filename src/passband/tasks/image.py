@@ -86,8 +86,8 @@ def image_task(
 
     Args:
         holdout: `none` trains on every pixel; `quarter` is the paper's split, train on
-            [::2, ::2] and test on [1::2, 1::2]; a share such as `0.1` holds that part of
-            the pixels out at random.
+            [::2, ::2] and test on [1::2, 1::2]; a share such as `0.1` holds that part
+            of the pixels out at random.
         batch: pixels a step; None, or as many as there are, is a full batch.
     """
     h, w, _ = image.values.shape
@@ -106,7 +106,7 @@ def image_task(
 def split_pixels(
     shape: tuple[int, int], holdout: str, seed: int
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Flat indices of training and held-out pixels; None stands for all and for none."""
+    """Flat indices of training and held-out pixels; None stands for all, for none."""
     index = np.arange(shape[0] * shape[1]).reshape(shape)
     if holdout == "none":
         return None, None
@@ -119,7 +119,7 @@ def split_pixels(
     count = round(share * index.size)
     if not 0 < share < 1 or not 0 < count < index.size:
         raise InputError(
-            f"`holdout` (={holdout}) must be `none`, `quarter` or a share between 0 and 1"
+            f"`holdout` (={holdout}) must be `none`, `quarter` or a share below 1"
         )
     order = np.random.default_rng(seed).permutation(index.size)
     return np.sort(order[count:]), np.sort(order[:count])
@@ -148,8 +148,8 @@ def render(
     top, left, bottom, right = crop or (0.0, 0.0, float(h), float(w))
     if not (0 <= top < bottom <= h and 0 <= left < right <= w):
         raise InputError(
-            f"`crop` (={top:g},{left:g},{bottom:g},{right:g}) must lie inside the picture "
-            f"of {h} x {w}: top < bottom <= {h}, left < right <= {w}"
+            f"`crop` (={top:g},{left:g},{bottom:g},{right:g}) must lie inside the "
+            f"picture of {h} x {w}: top < bottom <= {h}, left < right <= {w}"
         )
     rows, columns = size
     y = (top + (bottom - top) * np.arange(rows) / rows) / max(h, w)

@@ -1,10 +1,10 @@
-"""Direct regression on points of the user's own: (n, d) coordinates to (n, c) values."""
+"""Direct regression on points of the user's own: (n, d) coordinates to (n, c)."""
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Scalar
+from jaxtyping import Array, ArrayLike, Float, Scalar
 
 from ..errors import InputError
 from ..field import Field
@@ -48,8 +48,8 @@ class RegressionTask(Task):
 
 
 def regression_task(
-    coords: object,
-    values: object,
+    coords: ArrayLike,
+    values: ArrayLike,
     *,
     batch: int | None = None,
     low: float | None = None,
@@ -64,8 +64,8 @@ def regression_task(
     y = y[:, None] if y.ndim == 1 else y
     if x.ndim != 2 or y.ndim != 2 or len(x) != len(y) or len(x) == 0:
         raise InputError(
-            f"`coords` {np.shape(coords)} and `values` {np.shape(values)} must be (n, d) "
-            "and (n, c) with one n"
+            f"`coords` {np.shape(coords)} and `values` {np.shape(values)} must be "
+            "(n, d) and (n, c) with one n"
         )
     for name, array in (("coords", x), ("values", y)):
         if not np.isfinite(array).all():

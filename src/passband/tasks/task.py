@@ -47,8 +47,8 @@ def half_mean_square(
     """Half the mean squared error, in float32; shapes must be equal."""
     if prediction.shape != target.shape:
         raise ValueError(
-            f"`prediction` {prediction.shape} and `target` {target.shape} must have one "
-            "shape; a loss does not broadcast"
+            f"`prediction` {prediction.shape} and `target` {target.shape} must have "
+            "one shape; a loss does not broadcast"
         )
     error = prediction.astype(jnp.float32) - target.astype(jnp.float32)
     return 0.5 * jnp.mean(error * error)

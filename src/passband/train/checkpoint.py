@@ -40,13 +40,13 @@ def read_checkpoint(path: Path, like: PyTree) -> tuple[PyTree, dict[str, Any]]:
         if found is None or (found.shape, found.dtype) != (want.shape, want.dtype):
             raise InputError(f"checkpoint `{path}` is of another run: leaf {i} differs")
         array = jnp.asarray(found)
-        if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
             array = jax.random.wrap_key_data(array)
         restored.append(array)
     return jax.tree.unflatten(structure, restored), info
 
 
 def _bits(leaf: Any) -> np.ndarray:
-    if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         leaf = jax.random.key_data(leaf)
     return np.asarray(leaf)

@@ -12,9 +12,9 @@ from ..ops.mlp import Precision
 def bytes_of_run(field: Field, points: int) -> int:
     """Peak bytes of one training step.
 
-    Kept for the backward pass: the features and every hidden layer, each also once as a
-    gradient while it is being passed back; then weights, gradients and two moments, each
-    twice over while the step's select holds old and new.
+    Kept for the backward pass: the features and every hidden layer, and two gradients
+    of the widest layer while they are passed back; then weights, gradients and two
+    moments, each twice over while the step's select holds old and new.
     """
     item = 2 if field.precision is Precision.BFLOAT16 else 4
     widths = [w.shape[-1] for w in field.mlp.weights]
@@ -30,7 +30,7 @@ def bytes_of_run(field: Field, points: int) -> int:
 
 
 def budget() -> int:
-    """Bytes that training may take on the device in use: four fifths of what is there."""
+    """Bytes that training may take: four fifths of what the device has."""
     stats = jax.devices()[0].memory_stats()
     if stats and "bytes_limit" in stats:
         return int(0.8 * stats["bytes_limit"])

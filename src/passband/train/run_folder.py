@@ -33,13 +33,13 @@ class RunFolder:
     def create(
         cls, path: Path, config: dict[str, Any], *, overwrite: bool = False
     ) -> "RunFolder":
-        """A new folder; one that holds anything is refused or, asked to, cleared of it."""
+        """A new folder; one that holds a run is refused or, asked to, cleared of it."""
         if path.exists() and not path.is_dir():
             raise InputError(f"`{path}` is a file; `--out` must name a folder")
         if path.exists() and any(path.iterdir()):
             if not (path / "config.json").exists():
                 raise InputError(
-                    f"`{path}` holds files that are not of a run; choose another `--out`"
+                    f"`{path}` holds files that are not a run's; choose another `--out`"
                 )
             if not overwrite:
                 raise InputError(
