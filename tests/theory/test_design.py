@@ -87,7 +87,7 @@ Y = np.ones((2, 8))
         ({"signals": np.ones((0, 8))}, r"`signals` has shape \(0, 8\)"),
         ({"signals": Y * np.nan}, "`signals` holds values that are not finite"),
         ({"training": Training(every=3)}, r"`every` \(=3\).*divide the 8 points"),
-        ({"training": Training(t=0)}, r"`t` \(=0\) must be positive"),
+        ({"training": Training(t=0.0)}, r"`t` \(=0.0\) must be positive"),
         ({"training": Training(layers=0)}, r"`layers` \(=0\)"),
         ({"frequencies": [1.5]}, "`frequencies` must be a list of whole numbers"),
         ({"initial": [1.0, 2, 3]}, r"`initial` has shape \(3,\); expected \(2,\)"),

@@ -15,10 +15,11 @@ from jaxtyping import Array, Float
 
 from ..errors import InputError
 from ..mappings import Encoding, FourierFeatures
-from .ntk import Parameterization, check_network, relu_ntk
+from .ntk import check_network, relu_ntk
 
 Tree = TypeVar("Tree")
 
+_NETWORK = ("layers", "width", "fan_in", "parameterization", "w_std", "b_std")
 _ROWS = 512  # a block of 512 rows of a 4096-point kernel is 16 MB: it stays in cache
 
 
@@ -29,7 +30,7 @@ def composed_ntk(
     *,
     layers: int,
     width: int | None = None,
-    parameterization: Parameterization = "standard",
+    parameterization: str = "standard",
     w_std: float = 1.0,
     b_std: float = 0.0,
     fan_in: int | None = None,
@@ -81,7 +82,7 @@ def kernel_row(
     *,
     layers: int,
     width: int | None = None,
-    parameterization: Parameterization = "standard",
+    parameterization: str = "standard",
     w_std: float = 1.0,
     b_std: float = 0.0,
     fan_in: int | None = None,
@@ -128,9 +129,7 @@ def kernel_row(
         ).reshape(shape)
 
 
-@functools.partial(
-    jax.jit, static_argnames=("layers", "width", "fan_in", "parameterization")
-)
+@functools.partial(jax.jit, static_argnames=_NETWORK)
 def _block(left: tuple[Array, ...], right: tuple[Array, ...], **network) -> Array:
     (u, gu, uu), (v, gv, vv) = left, right
     # A matrix product knows gamma(u).gamma(u) to 1e-15, but its angle only to the root
@@ -142,7 +141,7 @@ def _block(left: tuple[Array, ...], right: tuple[Array, ...], **network) -> Arra
 
 @functools.partial(
     jax.jit,
-    static_argnames=("size", "layers", "width", "fan_in", "parameterization"),
+    static_argnames=("size", *_NETWORK),
 )
 def _row(gc: Array, gf: Array, xx: Array, *, size: int, **network) -> Array:
     h = (gc @ gf.T).ravel()[:size].at[0].set(xx)

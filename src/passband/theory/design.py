@@ -18,11 +18,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Complex, Float
 
 from ..errors import InputError
 from ..mappings import FourierFeatures
-from .ntk import Parameterization, check_network, relu_ntk
+from .ntk import check_network, relu_ntk
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Training:
     """One point in `every` is trained on (the paper's c)."""
     layers: int = 4
     width: int = 1024
-    parameterization: Parameterization = "standard"
+    parameterization: str = "standard"
     w_std: float = 1.0
     b_std: float = 0.0
 
@@ -116,7 +116,7 @@ class _Spectra(NamedTuple):
     """Mean cross spectra of the signals' phases, weighted as the loss weighs them."""
 
     train: Float[Array, " n"]
-    cross: Float[Array, "phases n"]
+    cross: Complex[Array, "phases n"]
     power: Float[Array, "phases n"]
     weight: Float[Array, " phases"]
 
@@ -171,7 +171,7 @@ def _descend(
     a: Array,
     waves: Array,
     spectra: _Spectra,
-    rate: float,
+    rate: float | Array,
     *,
     steps: int,
     training: Training,

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from jaxtyping import Float
+from jaxtyping import Float, Inexact
 
 from ..errors import InputError
 from .linear_map import LinearMap
@@ -89,7 +89,7 @@ class LinearDynamics:
         reach = self._reduced(k.T).T @ self.modes
         return self._at(t, reach, self._gain, start, f0_train)
 
-    def train(self, t: Any, *, f0_train: Any = 0.0) -> Float[np.ndarray, "..."]:
+    def train(self, t: Any, *, f0_train: Any = 0.0) -> Inexact[np.ndarray, "..."]:
         """What the training points are seen to give, A f, at time `t`."""
         start = self._look(self._f0("f0_train", f0_train, self._look.n))
         reach = self.modes if self._basis is None else self._basis[0] @ self.modes
@@ -105,7 +105,7 @@ class LinearDynamics:
         error, beyond = self._error(f0_train)
         decay = self._decay(t)
         square = np.einsum("...r,rc->...", decay**2, error**2)
-        return 0.5 * self.loss_scale * (square + beyond)
+        return np.asarray(0.5 * self.loss_scale * (square + beyond))
 
     def errors(self, t: Any, *, f0_train: Any = 0.0) -> Float[np.ndarray, "..."]:
         r"""What is left in every mode, $|e^{-sLt} U^T (b - A f_0)|$ (eq. 4)."""

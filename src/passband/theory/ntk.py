@@ -5,7 +5,7 @@ it $\gamma(u)\cdot\gamma(v)$, $\gamma(u)\cdot\gamma(u)$ and $\gamma(v)\cdot\gamm
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,8 +13,7 @@ from jaxtyping import Array, Float
 
 from ..errors import InputError
 
-Parameterization = Literal["standard", "ntk"]
-Inner = Float[Array, "..."] | Float[np.ndarray, "..."]
+Inner = Float[Array, "..."] | Float[np.ndarray, "..."] | float
 Kernel = Float[Array, "..."]
 
 
@@ -26,7 +25,7 @@ def relu_ntk(
     layers: int,
     width: int | None = None,
     fan_in: int,
-    parameterization: Parameterization = "standard",
+    parameterization: str = "standard",
     w_std: float = 1.0,
     b_std: float = 0.0,
 ) -> Kernel:
@@ -81,7 +80,7 @@ def _propagate(
     layers: int,
     width: int | None,
     fan_in: int,
-    parameterization: Parameterization,
+    parameterization: str,
     w_std: float,
     b_std: float,
 ) -> _Kernels:
