@@ -7,7 +7,10 @@ from ..errors import InputError
 from .item import Item
 
 # An id is the name of its module here, which is imported when it is asked for.
-IDS: tuple[str, ...] = ()
+IDS: tuple[str, ...] = (
+    "fig2",
+    "fig7",
+)
 
 
 def get_item(id: str) -> Item:
