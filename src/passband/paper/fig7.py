@@ -108,9 +108,7 @@ def _claims(
     ]
     count = sum(len(cells) for cells in CELLS.values())
     far = {name: [_spread(spectra[name, d], name) for d in DEPTHS] for name in CELLS}
-    kept = {
-        name: [_peak_share(spectra[name, d], name) for d in DEPTHS] for name in CELLS
-    }
+    kept = {name: [_kept(spectra[name, d], name) for d in DEPTHS] for name in CELLS}
     return (
         judge(
             f"all {count} reference values come back to the printed digits",

@@ -56,15 +56,18 @@ def kernels_figure(
     spectrum = axes_at(figure, 9.35, top, 2.6, PANEL)
     for name, row in rows.items():
         row = np.asarray(row, float)
-        line = {"color": POWER_COLOURS[name], "label": POWER_LABELS[name]}
-        space.plot(np.linspace(-0.5, 0.5, len(row) + 1), _closed(row), **line)
-        power = np.abs(np.fft.fft(row))
-        half = len(row) // 2
-        spectrum.semilogy(np.arange(-half, half + 1), _closed(power), **line)
+        across = np.linspace(-0.5, 0.5, len(row) + 1)
+        space.plot(across, _closed(row), color=POWER_COLOURS[name])
+        spectrum.semilogy(
+            across,
+            _closed(np.abs(np.fft.fft(row))),
+            color=POWER_COLOURS[name],
+            label=POWER_LABELS[name],
+        )
     space.set_xlim(-0.5, 0.5)
     _title_below(space, "(c) NTK spatial")
-    spectrum.set_xlim(-half, half)  # pyright: ignore[reportPossiblyUnboundVariable]
-    spectrum.set_xticks(np.linspace(*spectrum.get_xlim(), 5), HALF_TURNS)
+    spectrum.set_xlim(-0.5, 0.5)
+    spectrum.set_xticks(np.linspace(-0.5, 0.5, 5), HALF_TURNS)
     _title_below(spectrum, "(d) NTK Fourier spectrum")
     spectrum.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), handlelength=1.4)
     return figure
