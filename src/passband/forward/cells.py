@@ -11,11 +11,17 @@ from collections.abc import Callable
 import numpy as np
 
 OUTSIDE, INSIDE, UNKNOWN = 0, 1, 2
+DISSENT = 0.01  # of a group's votes: more, and the group is torn
 MARGIN = 1e-3  # in cells: far more than the float32 rounding of a point's cell
 
 
 class Cells:
-    """Cells of `side` h over the box of a mesh, `resolution` along its longest side."""
+    """Cells over the box of a mesh, `resolution` along its longest side.
+
+    A hole no wider than a cell is stopped up by the cells around its rim. Through a
+    wider one inside and outside are one group, and its cells do not vote alike: they
+    stay unknown, and `torn` is their share. `by_cell` then labels each for itself.
+    """
 
     def __init__(
         self,
@@ -24,7 +30,7 @@ class Cells:
         inside: Callable[[np.ndarray], np.ndarray],
         *,
         resolution: int,
-        closed: bool = True,
+        by_cell: bool = False,
     ):
         vertices = np.asarray(vertices, np.float64)
         low, high = vertices.min(axis=0), vertices.max(axis=0)
@@ -35,8 +41,9 @@ class Cells:
         self.shape = tuple(int(n) + 3 for n in np.ceil((high - low) / side))
         corners = (vertices - self.low.astype(np.float64)) * float(self.inverse)
         near = _touched(corners, faces, self.shape)
-        self.table = self._label(near, inside, closed).ravel()
-        self.known = 1 - np.count_nonzero(near) / near.size
+        self.table = self._label(near, inside, by_cell).ravel()
+        unknown = np.count_nonzero(self.table == UNKNOWN)
+        self.torn = (unknown - np.count_nonzero(near)) / near.size
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
         """OUTSIDE, INSIDE or UNKNOWN for each of points (n, 3) float32."""
@@ -52,27 +59,27 @@ class Cells:
         self,
         near: np.ndarray,
         inside: Callable[[np.ndarray], np.ndarray],
-        closed: bool,
+        by_cell: bool,
     ) -> np.ndarray:
         from scipy import ndimage
 
         group = np.zeros(near.shape, np.int32)
-        if closed:
-            ndimage.label(~near, output=group)
-        else:  # groups reach through the holes, so each cell speaks for itself
+        if by_cell:
             group[~near] = np.arange(1, near.size + 1 - np.count_nonzero(near))
+        else:
+            ndimage.label(~near, output=group)
         flat, groups = group.ravel(), int(group.max())
-        # Some cell of each group, and every 64th of all, vote for their groups.
+        # Some cell of each group, and every 61st of all, vote for their groups.
         some = np.zeros(groups + 1, np.int64)
         some[flat] = np.arange(flat.size)
-        asked = np.concatenate([some[1:], np.flatnonzero(flat[::64]) * 64])
+        asked = np.concatenate([some[1:], np.flatnonzero(flat[::61]) * 61])
         cells = np.stack(np.unravel_index(asked, near.shape), axis=-1)
         centres = self.low + (cells + 0.5).astype(np.float32) / self.inverse
-        votes = np.where(inside(centres), 1, -1)
-        side = np.bincount(flat[asked], votes, groups + 1) > 0
-        table = side.astype(np.uint8)
-        table[0] = UNKNOWN
-        return table[group]
+        voters = np.bincount(flat[asked], minlength=groups + 1)[1:]
+        votes = np.bincount(flat[asked], inside(centres), groups + 1)[1:]
+        torn = np.minimum(votes, voters - votes) > DISSENT * voters
+        side = np.where(torn, UNKNOWN, votes * 2 > voters)
+        return np.concatenate([[UNKNOWN], side]).astype(np.uint8)[group]
 
 
 def _touched(

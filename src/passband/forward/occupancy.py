@@ -5,7 +5,7 @@ import os
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -25,6 +25,7 @@ DIRECTIONS = np.array(
 Test = Callable[[np.ndarray], np.ndarray]
 
 
+@runtime_checkable
 class EdgeCounts(Protocol):
     @property
     def boundary(self) -> int: ...
@@ -36,6 +37,7 @@ class EdgeCounts(Protocol):
     def consistent(self) -> bool: ...
 
 
+@runtime_checkable
 class Surface(Protocol):
     """What a labeller asks of a mesh; `passband.data.meshes.Mesh` is one."""
 
@@ -89,11 +91,15 @@ class Labeller:
         self._cells = None
         if cells:
             test = self._threaded(self._test)
-            # In an open mesh every cell is asked: fewer cells, or it takes a minute.
-            closed, size = mesh.edges.closed, 192 if mesh.edges.closed else 64
-            self._cells = Cells(
-                mesh.vertices, mesh.faces, test, resolution=size, closed=closed
-            )
+            # Few triangles make quick rays, and are not worth a fine grid.
+            size = int(np.clip(np.sqrt(len(mesh.faces)), 32, 192))
+            self._cells = Cells(mesh.vertices, mesh.faces, test, resolution=size)
+            if self._cells.torn > 0.02:
+                # Each cell is asked: fewer of them, or it takes a minute.
+                size = min(size, 64)
+                self._cells = Cells(
+                    mesh.vertices, mesh.faces, test, resolution=size, by_cell=True
+                )
 
     def inside(self, points: np.ndarray) -> np.ndarray:
         """Whether each of points (n, 3) is inside, in float32, on all cores."""
@@ -205,5 +211,11 @@ def _parity(mesh: Surface, probes: np.ndarray) -> tuple[Test, str, float]:
     def votes(points: np.ndarray) -> np.ndarray:
         return np.sum([column.crossings(points)[0] % 2 for column in columns], axis=0)
 
+    def majority(points: np.ndarray) -> np.ndarray:
+        one, two = (columns[axis].crossings(points)[0] % 2 for axis in (0, 1))
+        split = np.flatnonzero(one != two)
+        one[split] = columns[2].crossings(points[split])[0] % 2
+        return one.astype(bool)
+
     undecided = float(np.isin(votes(probes), (1, 2)).mean())
-    return lambda points: votes(points) >= 2, "parity, 3 axes (NumPy)", undecided
+    return majority, "parity, 3 axes (NumPy)", undecided
