@@ -17,3 +17,5 @@ from .spectrum import band_power as band_power
 from .spectrum import circulant_eigenvalues as circulant_eigenvalues
 from .spectrum import eigenvalues as eigenvalues
 from .spectrum import predicted_band_errors as predicted_band_errors
+from .survey import Survey as Survey
+from .survey import survey as survey
