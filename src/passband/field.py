@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -26,8 +26,8 @@ OUTPUTS: dict[str, Callable[[Array], Array]] = {
 class MLP(eqx.Module):
     """Dense layers with ReLU between them: "L layers" are L matrices (protocol 0.1)."""
 
-    weights: tuple[Float[Array, "*runs i o"], ...]
-    biases: tuple[Float[Array, "*runs o"], ...]
+    weights: tuple[Float[Array, "*runs _ _"], ...]
+    biases: tuple[Float[Array, "*runs _"], ...]
     gains: tuple[tuple[float, float], ...] | None = eqx.field(static=True, default=None)
     """What a layer's W and b are multiplied by (the NTK parameterisation)."""
 
@@ -85,11 +85,11 @@ class Field(eqx.Module):
             out[start : start + size] = _batch(exact, jnp.asarray(part))[:size]
         return out
 
-    def with_precision(self, precision: Precision) -> Self:
+    def with_precision(self, precision: Precision) -> "Field":
         """The same field, computing in another precision."""
-        return type(self)(self.encoding, self.mlp, self.output, self.trains, precision)
+        return Field(self.encoding, self.mlp, self.output, self.trains, precision)
 
-    def trainable(self) -> Self:
+    def trainable(self) -> "Field":
         """A pytree of booleans: what gradient descent may move.
 
         Every float array would be too many: a and B are data unless `trains` says so.

@@ -37,13 +37,16 @@ class Precision(enum.Enum):
 
 
 def mlp(
-    x: Float[Array, "*n f"],
-    weights: Sequence[Float[Array, "i o"]],
-    biases: Sequence[Float[Array, " o"]],
+    x: Float[Array, "*n _"],
+    weights: Sequence[Float[Array, "_ _"]],
+    biases: Sequence[Float[Array, " _"]],
     precision: Precision = Precision.FLOAT32,
-) -> Float[Array, "*n c"]:
+) -> Float[Array, "*n _"]:
     """ReLU layers and a linear one: `x @ W + b` all the way, float32 out."""
     hidden, last = _LAYERS[precision]
+    if precision is Precision.BFLOAT16:
+        # Here and not inside a layer, so that the gradient of x is float32 again.
+        x = x.astype(jnp.bfloat16)
     for W, b in zip(weights[:-1], biases[:-1], strict=True):
         x = hidden(x, W, b)
     return last(x, weights[-1], biases[-1]).astype(jnp.float32)
@@ -59,7 +62,7 @@ def _dense_tf32(x: Array, W: Array, b: Array) -> Array:
 
 
 def _bfloat16(x: Array, W: Array, b: Array) -> Array:
-    y = jnp.dot(x.astype(jnp.bfloat16), W.astype(jnp.bfloat16))
+    y = jnp.dot(x, W.astype(jnp.bfloat16))
     return y + b.astype(jnp.bfloat16)
 
 
@@ -79,7 +82,6 @@ def _last_bfloat16(x: Array, W: Array, b: Array) -> Array:
 
 
 def _last_forward(x: Array, W: Array, b: Array):
-    x = x.astype(jnp.bfloat16)
     return _bfloat16(x, W, b), (x, W)
 
 
@@ -96,7 +98,6 @@ def _hidden_bfloat16(x: Array, W: Array, b: Array) -> Array:
 def _hidden_forward(x: Array, W: Array, b: Array):
     # The mask comes from the layer's output, so that the sum before the ReLU is never
     # written and bias and ReLU can ride on the matrix product.
-    x = x.astype(jnp.bfloat16)
     h = jax.nn.relu(_bfloat16(x, W, b))
     return h, (x, W, h)
 

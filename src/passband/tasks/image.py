@@ -116,8 +116,8 @@ def split_pixels(
         share = float(holdout)
     except ValueError:
         share = -1.0
-    count = round(share * index.size)
-    if not 0 < share < 1 or not 0 < count < index.size:
+    count = round(share * index.size) if 0 < share < 1 else 0
+    if not 0 < count < index.size:
         raise InputError(
             f"`holdout` (={holdout}) must be `none`, `quarter` or a share below 1"
         )

@@ -143,14 +143,18 @@ def _spread(task: Task, axes: PyTree, state: State, runs: int) -> tuple[Task, St
     mesh = Mesh(np.asarray(devices[:count]), ("run",))
     along = NamedSharding(mesh, PartitionSpec("run"))
     whole = NamedSharding(mesh, PartitionSpec())
-    leaves, structure = jax.tree.flatten(task)
-    flat_axes = jax.tree.leaves(axes, is_leaf=lambda a: a is None)
-    placed = [
-        jax.device_put(leaf, whole if axis is None else along)
-        for leaf, axis in zip(leaves, flat_axes, strict=True)
-    ]
+    task = jax.tree.map(
+        lambda leaf, axis: (
+            leaf
+            if leaf is None
+            else jax.device_put(leaf, whole if axis is None else along)
+        ),
+        task,
+        axes,
+        is_leaf=lambda x: x is None,
+    )
     state = jax.tree.map(lambda leaf: jax.device_put(leaf, along), state)
-    return jax.tree.unflatten(structure, placed), state
+    return task, state
 
 
 def _with_rate(config: Config, rate: float | Rate) -> Config:

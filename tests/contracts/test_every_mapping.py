@@ -1,0 +1,135 @@
+"""What holds for every mapping: a new one joins `words` and is found here."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from passband.field import make_field
+from passband.mappings import FourierFeatures
+from passband.model_file import load, save
+from passband.words import mapping_names, parse_mapping
+
+WORDS = {
+    "none": ("none:scale=2,shift=-1", 2),
+    "basic": ("basic", 2),
+    "positional": ("positional:5,m=20", 2),
+    "octaves": ("octaves:4,units=rad,rotate=zx45", 3),
+    "gaussian": ("gaussian:10/4,m=32", 2),
+    "uniform": ("uniform:20,m=32", 2),
+    "loguniform": ("loguniform:30,m=32,norm=1", 2),
+    "laplace": ("laplace:8,m=32,train=ab", 2),
+    "dense": ("dense:p=1,m=16,norm=1", 1),
+}
+EVERY = pytest.mark.parametrize(("word", "d"), WORDS.values(), ids=WORDS)
+FOURIER = pytest.mark.parametrize(
+    ("word", "d"), list(WORDS.values())[1:], ids=list(WORDS)[1:]
+)
+
+
+def _points(n, d, seed=0):
+    return np.random.default_rng(seed).uniform(-1, 2, (n, d)).astype(np.float32)
+
+
+def test_every_name_has_its_contract():
+    assert list(WORDS) == mapping_names()
+
+
+@EVERY
+def test_jit_changes_nothing(word, d):
+    encoding = parse_mapping(word).draw(jax.random.key(0), d)
+    v = jnp.asarray(_points(1, d)[0])
+    np.testing.assert_allclose(
+        jax.jit(lambda e, v: e(v))(encoding, v), encoding(v), atol=2e-5
+    )
+
+
+@EVERY
+def test_vmap_is_a_loop(word, d):
+    encoding = parse_mapping(word).draw(jax.random.key(0), d)
+    points = jnp.asarray(_points(5, d))
+    loop = jnp.stack([encoding(v) for v in points])
+    np.testing.assert_allclose(jax.vmap(encoding)(points), loop, atol=2e-5)
+    assert loop.shape == (5, encoding.features)
+    assert encoding.dims == d
+
+
+@FOURIER
+def test_inner_product_depends_on_the_difference_only(word, d):
+    encoding = parse_mapping(word).draw(jax.random.key(0), d)
+    points = _points(40, d)
+    u, v = points[:20], points[20:]
+    shift = _points(1, d, seed=1)
+    gamma = jax.vmap(encoding)
+    here = jnp.sum(gamma(u) * gamma(v), axis=1)
+    there = jnp.sum(gamma(u + shift) * gamma(v + shift), axis=1)
+    a = encoding.amplitudes
+    np.testing.assert_allclose(here, there, atol=2e-4 * float(a @ a))
+
+
+@FOURIER
+def test_inner_product_is_the_sum_of_cosines(word, d):
+    encoding = parse_mapping(word).draw(jax.random.key(0), d)
+    assert isinstance(encoding, FourierFeatures)
+    u, v = _points(2, d)
+    a = np.asarray(encoding.amplitudes, np.float64)
+    B = np.asarray(encoding.frequencies, np.float64)
+    want = np.sum(a**2 * np.cos(2 * np.pi * B @ (u.astype(np.float64) - v)))
+    found = encoding(jnp.asarray(u)) @ encoding(jnp.asarray(v))
+    np.testing.assert_allclose(found, want, atol=1e-4 * np.sum(a**2))
+
+
+@FOURIER
+def test_phase_error_is_within_the_float32_bound(word, d):
+    encoding = parse_mapping(word).draw(jax.random.key(0), d)
+    points = _points(200, d)
+    B = np.asarray(encoding.frequencies, np.float64)
+    turns = points.astype(np.float64) @ B.T
+    a = np.asarray(encoding.amplitudes, np.float64)
+    want = np.concatenate(
+        [a * np.sin(2 * np.pi * turns), a * np.cos(2 * np.pi * turns)], 1
+    )
+    # d products, d - 1 sums and a quarter turn, each half an ulp of at most sum |b v|.
+    size = np.abs(points.astype(np.float64)) @ np.abs(B).T + 0.25
+    bound = a * (2 * np.pi * (d + 1) * size * 2.0**-23 + 4e-7)
+    found = np.asarray(jax.vmap(encoding)(jnp.asarray(points)), np.float64)
+    assert (np.abs(found - want) <= np.concatenate([bound, bound], 1)).all()
+
+
+@EVERY
+def test_word_round_trip(word, d):
+    mapping = parse_mapping(word)
+    assert parse_mapping(str(mapping)) == mapping
+    assert hash(parse_mapping(str(mapping))) == hash(mapping)
+
+
+@EVERY
+def test_draws_of_two_keys_stack_and_one_key_repeats(word, d):
+    mapping = parse_mapping(word)
+    one, two = (mapping.draw(jax.random.key(k), d) for k in (0, 1))
+    stack = jax.tree.map(lambda *a: jnp.stack(a), one, two)
+    v = jnp.asarray(_points(1, d)[0])
+    both = jax.vmap(lambda e: e(v))(stack)
+    np.testing.assert_allclose(both[0], one(v), atol=2e-5)
+    np.testing.assert_allclose(both[1], two(v), atol=2e-5)
+    again = mapping.draw(jax.random.key(0), d)
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(again), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@EVERY
+def test_gradients_are_finite(word, d):
+    encoding = parse_mapping(word).draw(jax.random.key(0), d)
+    v = jnp.zeros(d)
+    assert np.isfinite(jax.jacrev(encoding)(v)).all()
+    assert np.isfinite(jax.hessian(lambda v: encoding(v).sum())(v)).all()
+
+
+@EVERY
+def test_saved_and_loaded_field_is_the_same(word, d, tmp_path):
+    field = make_field(word, d=d, out=2, key=jax.random.key(3), width=16, layers=3)
+    save(field, tmp_path / "m.safetensors")
+    loaded = load(tmp_path / "m.safetensors")
+    points = _points(7, d)
+    np.testing.assert_array_equal(loaded.predict(points), field.predict(points))
+    assert loaded.trains == field.trains

@@ -1,0 +1,109 @@
+"""The field: initialisers of 2020, calls, derivatives, what may be trained."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from passband.errors import InputError
+from passband.field import INITIALISERS, Field, make_field
+from passband.ops.mlp import Precision
+
+
+def _field(word="gaussian:3,m=16", **options) -> Field:
+    given = {"d": 2, "out": 3, "key": jax.random.key(0), "width": 32, **options}
+    return make_field(word, **given)
+
+
+def test_the_weights_of_2020():
+    config = jax.config.jax_threefry_partitionable
+    key = jax.random.PRNGKey(10)
+    field = make_field("gaussian:10", d=2, out=3, key=key, bits2020=True)
+    W, b = field.mlp.weights[0], field.mlp.biases[0]
+    np.testing.assert_allclose(W[0, :3], [-0.06890, 0.06145, 0.05388], atol=5e-6)
+    np.testing.assert_allclose(b[0], -0.00847, atol=5e-6)
+    np.testing.assert_allclose(
+        field.encoding.frequencies[0] / 10, [-0.54172, -1.04791], atol=5e-6
+    )
+    assert jax.config.jax_threefry_partitionable == config
+
+
+def test_layers_counts_dense_layers():
+    shapes = [W.shape for W in _field(layers=4).mlp.weights]
+    assert shapes == [(32, 32), (32, 32), (32, 32), (32, 3)]
+    assert len(_field(layers=1).mlp.weights) == 1
+
+
+def test_glorot_variance_and_truncation():
+    W = np.asarray(make_field("none", d=400, out=1, key=jax.random.key(0), width=600,
+                              layers=2).mlp.weights[0])  # fmt: skip
+    np.testing.assert_allclose(W.var(), 2 / 1000, rtol=0.02)
+    assert np.abs(W).max() <= 2 / 0.87962566 * np.sqrt(2 / 1000) * 1.001
+
+
+def test_standard_and_ntk_are_one_function_in_two_parameterisations():
+    key = jax.random.key(1)
+    one = _field(init=INITIALISERS["standard"], key=key, output="identity")
+    two = _field(init=INITIALISERS["ntk"], key=key, output="identity")
+    v = jnp.asarray([0.2, 0.7])
+    np.testing.assert_allclose(one(v), two(v), atol=1e-6)
+    W = np.asarray(two.mlp.weights[1])
+    np.testing.assert_allclose(W.std(), 1, rtol=0.05)
+
+
+@pytest.mark.parametrize("output", ["identity", "sigmoid", "tanh"])
+def test_batch_is_the_call_at_every_point(output):
+    field = _field(output=output)
+    points = np.random.default_rng(0).random((10, 2)).astype(np.float32)
+    loop = np.stack([field(v) for v in jnp.asarray(points)])
+    np.testing.assert_allclose(field.batch(jnp.asarray(points)), loop, atol=1e-5)
+    np.testing.assert_allclose(field.predict(points), loop, atol=1e-5)
+    np.testing.assert_allclose(field.predict(points, chunk=4), loop, atol=1e-5)
+
+
+def test_derivatives_match_finite_differences():
+    field = _field("gaussian:1,m=16", output="identity")
+    v, h = np.array([0.3, 0.6]), 1e-3
+    gradient = jax.jacrev(field)(jnp.asarray(v, jnp.float32))
+    for axis in range(2):
+        step = np.zeros(2)
+        step[axis] = h
+        up, down = (
+            np.asarray(field(jnp.asarray(v + s * step, jnp.float32))) for s in (1, -1)
+        )
+        np.testing.assert_allclose(gradient[:, axis], (up - down) / (2 * h), atol=5e-3)
+    assert np.isfinite(jax.hessian(lambda v: field(v).sum())(jnp.asarray(v))).all()
+
+
+@pytest.mark.parametrize(("trains", "moves"), [("", 0), ("a", 1), ("b", 1), ("ab", 2)])
+def test_what_may_be_trained(trains, moves):
+    field = _field(f"gaussian:3,m=16{',train=' + trains if trains else ''}")
+    mask = field.trainable()
+    assert sum(jax.tree.leaves(mask.encoding)) == moves
+    assert all(jax.tree.leaves(mask.mlp))
+
+
+def test_precision_is_the_fields_own():
+    field = _field()
+    half = field.with_precision(Precision.BFLOAT16)
+    points = jnp.asarray(np.random.default_rng(0).random((20, 2)), jnp.float32)
+    gap = np.abs(half.batch(points) - field.batch(points)).max()
+    assert 0 < gap < 0.02
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layers": 0}, "`layers` \\(=0\\)"),
+        ({"width": 0}, "`width` \\(=0\\)"),
+        ({"output": "relu"}, "`output` \\(=relu\\) must be one of"),
+    ],
+)
+def test_wrong_networks_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        _field(**options)
+
+
+def test_predict_names_the_shape_it_wants():
+    with pytest.raises(InputError, match="takes \\(n, 2\\)"):
+        _field().predict(np.zeros((5, 3)))

@@ -1,0 +1,167 @@
+"""Many runs in one program: each is what it would have been alone."""
+
+import os
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from passband.data.images import Image
+from passband.field import make_field
+from passband.tasks.image import image_task
+from passband.train.loop import Config, chunk, run, start
+from passband.train.memory import bytes_of_run
+from passband.train.population import population_chunk, run_population, stack
+from passband.train.state import adam
+
+RNG = np.random.default_rng(0)
+PICTURES = [
+    Image(RNG.integers(0, 256, (16, 16, 3), dtype=np.uint8), 0.0, 255.0, str(k))
+    for k in range(3)
+]
+TASKS = [image_task(p, holdout="quarter") for p in PICTURES]
+WORDS = ["gaussian:2,m=32", "gaussian:4,m=32", "gaussian:8,m=32"]
+RATES = [1e-3, 2e-3, 5e-3]
+
+
+def _fields(words=WORDS):
+    return [
+        make_field(w, d=2, out=3, key=jax.random.key(k), width=32)
+        for k, w in enumerate(words)
+    ]
+
+
+KEYS = [jax.random.key(k) for k in range(3)]
+
+
+def test_runs_are_what_they_are_alone():
+    config = Config(steps=60, every=20)
+    fields, histories = run_population(TASKS, _fields(), config, keys=KEYS, rates=RATES)
+    for k in range(3):
+        alone, history = run(
+            TASKS[k], _fields()[k], Config(60, RATES[k], 20), key=KEYS[k]
+        )
+        np.testing.assert_allclose(histories[k]["loss"], history["loss"], rtol=1e-3)
+        scores = [TASKS[k].metrics(f)["psnr"] for f in (fields[k], alone)]
+        assert abs(scores[0] - scores[1]) < 0.1
+        np.testing.assert_array_equal(
+            fields[k].encoding.frequencies, alone.encoding.frequencies
+        )
+
+
+def test_initial_bits_are_equal_and_20_losses_agree():
+    states = [
+        start(f, Config(rate=r), key=k)
+        for f, r, k in zip(_fields(), RATES, KEYS, strict=True)
+    ]
+    stacked = jax.tree.map(lambda *a: jnp.stack(a), *states)
+    for k in range(3):
+        mine = jax.tree.leaves(states[k].field)
+        for a, b in zip(jax.tree.leaves(stacked.field), mine, strict=True):
+            np.testing.assert_array_equal(a[k], b)
+    task, axes = stack(TASKS)
+    _, together = population_chunk(task, stacked, axes, adam(), 20)
+    for k in range(3):
+        _, alone = chunk(TASKS[k], states[k], adam(), 20)
+        np.testing.assert_allclose(together[:, k], alone, rtol=1e-4)
+
+
+def test_what_the_stack_shares_is_held_once():
+    shared = [image_task(p) for p in PICTURES]
+    one = [t.low for t in shared]
+    for t in shared[1:]:
+        object.__setattr__(t, "low", one[0])
+    task, axes = stack(shared)
+    assert task.low.shape == () and axes.low is None
+    assert task.pixels.shape == (3, 16, 16, 3) and axes.pixels == 0
+
+
+def test_a_bad_run_stops_and_its_neighbours_go_on():
+    fields, histories = run_population(
+        TASKS,
+        _fields(),
+        Config(steps=60, every=20),
+        keys=KEYS,
+        rates=[1e-3, 1e30, 1e-3],
+    )
+    assert "stopped" in histories[1]
+    assert "stopped" not in histories[0] and "stopped" not in histories[2]
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(fields[1]))
+    alone, _ = run(TASKS[2], _fields()[2], Config(60, 1e-3, 20), key=KEYS[2])
+    np.testing.assert_allclose(
+        TASKS[2].metrics(fields[2])["psnr"], TASKS[2].metrics(alone)["psnr"], atol=0.1
+    )
+
+
+def test_different_shapes_are_separate_stacks_and_order_is_kept():
+    words = ["gaussian:2,m=32", "none", "gaussian:8,m=32"]
+    fields, _ = run_population(TASKS, _fields(words), Config(steps=5), keys=KEYS)
+    features = [f.encoding.features for f in fields]
+    assert features == [64, 2, 64]
+
+
+def test_a_stack_is_cut_to_fit_and_changes_nothing():
+    config = Config(steps=10, every=10)
+    each = bytes_of_run(_fields()[0], TASKS[0].step_points)
+    whole, _ = run_population(TASKS, _fields(), config, keys=KEYS)
+    cut, _ = run_population(TASKS, _fields(), config, keys=KEYS, max_memory=2 * each)
+    for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(cut), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+@pytest.mark.parametrize(("points", "width"), [(1024, 64), (4096, 64), (4096, 128)])
+def test_memory_is_as_planned(points, width):
+    side = int(np.sqrt(points))
+    picture = Image(RNG.integers(0, 256, (side, side, 3), np.uint8), 0.0, 255.0, "p")
+    task = image_task(picture)
+    field = make_field("gaussian:4,m=64", d=2, out=3, key=KEYS[0], width=width)
+    state = start(field, Config(), key=KEYS[0])
+    compiled = chunk.lower(task, state, adam(), 10).compile().compiled
+    used = compiled.memory_analysis()
+    real = used.temp_size_in_bytes + used.argument_size_in_bytes
+    assert 0.5 < bytes_of_run(field, points) / real < 2
+
+
+SHARDED = """
+import jax, numpy as np
+from passband.data.images import Image
+from passband.field import make_field
+from passband.tasks.image import image_task
+from passband.train.loop import Config
+from passband.train import population
+assert len(jax.devices()) == 4
+rng = np.random.default_rng(0)
+task = [image_task(Image(rng.integers(0, 256, (8, 8, 3), np.uint8), 0., 255., ""))
+        for _ in range(8)]
+fields = [make_field("gaussian:2,m=16", d=2, out=3, key=jax.random.key(k), width=16)
+          for k in range(8)]
+seen = []
+inner = population.population_chunk
+def spy(task, state, *rest):
+    seen.append(len(state.step.sharding.device_set))
+    out = inner(task, state, *rest)
+    seen.append(len(out[0].field.mlp.weights[0].sharding.device_set))
+    return out
+population.population_chunk = spy
+keys = [jax.random.key(k) for k in range(8)]
+config = Config(steps=20, every=20)
+four, _ = population.run_population(task, fields, config, keys=keys)
+assert seen == [4, 4], seen
+population.jax.devices = lambda: [jax.local_devices()[0]]
+one, _ = population.run_population(task, fields, config, keys=keys)
+for a, b in zip(jax.tree.leaves(four), jax.tree.leaves(one)):
+    np.testing.assert_allclose(a, b, atol=1e-5)
+print("sharded")
+"""
+
+
+def test_the_stack_is_spread_over_four_devices():
+    flags = "--xla_force_host_platform_device_count=4"
+    done = subprocess.run(
+        [sys.executable, "-c", SHARDED], capture_output=True, text=True,
+        env={**os.environ, "XLA_FLAGS": flags},
+    )  # fmt: skip
+    assert done.stdout.strip() == "sharded", done.stderr[-2000:]
