@@ -1,0 +1,135 @@
+"""Trained networks as dots: error against the width of their sampled frequencies."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from passband.plot.style import (
+    INK,
+    MUTED,
+    axes_at,
+    colour_of,
+    label_of,
+    new_figure,
+    styled,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH, LEFT, RIGHT, GAP = 12.0, 0.75, 0.15, 0.6
+LEGEND, TOP, PANEL, BOTTOM = 0.3, 0.3, 3.1, 0.6
+
+
+@styled
+def error_scatter(
+    widths: ArrayLike,
+    test: ArrayLike,
+    *,
+    families: Sequence[str],
+    titles: Sequence[str],
+    dense: ArrayLike,
+    train: ArrayLike | None = None,
+    curves: ArrayLike | None = None,
+) -> "Figure":
+    """One panel per kind of signal; a dot per network, coloured by its family.
+
+    Args:
+        widths: (panels, families, dots), the RMS of each network's frequencies.
+        test: test errors, of the same shape.
+        dense: (panels, 2), mean and standard deviation of the dense mapping's error,
+            drawn as a dashed line with a bar.
+        train: training errors, of the same shape as `test`, drawn as crosses.
+        curves: (panels, 2, points), a curve's abscissae and ordinates.
+    """
+    x, y = np.asarray(widths, float), np.asarray(test, float)
+    low = None if train is None else np.asarray(train, float)
+    if x.ndim != 3 or x.shape[:2] != (len(titles), len(families)):
+        raise ValueError(
+            f"`widths` has shape {x.shape}; expected ({len(titles)} panels, "
+            f"{len(families)} families, dots)"
+        )
+    for name, array in (("test", y), ("train", low)):
+        if array is not None and array.shape != x.shape:
+            raise ValueError(f"`{name}` has shape {array.shape}, `widths` {x.shape}")
+    lines = np.asarray(dense, float).reshape(len(titles), 2)
+    figure = new_figure(WIDTH, LEGEND + TOP + PANEL + BOTTOM)
+    wide = (WIDTH - LEFT - RIGHT - (len(titles) - 1) * GAP) / len(titles)
+    for i, title in enumerate(titles):
+        left = LEFT + i * (wide + GAP)
+        axes = axes_at(figure, left, LEGEND + TOP, wide, PANEL)
+        if curves is not None:
+            axes.plot(*np.asarray(curves, float)[i], color=MUTED, lw=1.0, alpha=0.7)
+        for k, family in enumerate(families):
+            _dots(axes, x[i, k], y[i, k], None if low is None else low[i, k], family)
+        _dense(axes, *lines[i])
+        _dress(axes, title)
+        if i == 0:
+            axes.set_ylabel("Mean squared error", color=INK)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="upper left",
+        bbox_to_anchor=(LEFT / WIDTH, 1 - 0.05 / (LEGEND + TOP + PANEL + BOTTOM)),
+        ncols=len(labels),
+        borderaxespad=0,
+        borderpad=0,
+        handletextpad=0.4,
+        columnspacing=1.8,
+    )
+    return figure
+
+
+def _dots(
+    axes: "Axes", x: np.ndarray, test: np.ndarray, train: np.ndarray | None, word: str
+) -> None:
+    colour, label = colour_of(word), label_of(word)
+    both = train is not None
+    axes.plot(
+        x,
+        test,
+        "o",
+        color=colour,
+        markersize=4,
+        alpha=0.65,
+        markeredgewidth=0,
+        label=f"{label}, test" if both else label,
+    )
+    if train is not None:
+        axes.plot(
+            x,
+            train,
+            "x",
+            color=colour,
+            markersize=3.5,
+            alpha=0.65,
+            markeredgewidth=0.9,
+            label=f"{label}, train",
+        )
+
+
+def _dense(axes: "Axes", mean: float, spread: float) -> None:
+    """The dense mapping's level right across, with its bar at the panel's right end."""
+    axes.axhline(mean, color=INK, linestyle="--", linewidth=1.2, label="Dense, test")
+    # A mean that its deviation exceeds has no lower end on a logarithmic axis.
+    floor = mean - min(spread, 0.9 * mean)
+    axes.errorbar(
+        0.96,
+        mean,
+        yerr=[[mean - floor], [spread]],
+        color=INK,
+        capsize=4,
+        linewidth=1.2,
+        transform=axes.get_yaxis_transform(),
+    )
+
+
+def _dress(axes: "Axes", title: str) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_title(title)
+    axes.set_xlabel(r"Standard deviation (RMS) of sampled $b_j$", color=INK)
