@@ -57,10 +57,9 @@ def composed_ntk(
     }
     out = np.empty((len(u), len(v)))
     with jax.enable_x64(True):
-        encoding = in_float64(encoding)
-        gu = _encode(encoding, u)
-        gv = gu if same else _encode(encoding, v)
-        uu, vv = jnp.sum(gu * gu, axis=1), jnp.sum(gv * gv, axis=1)
+        gu = encode(encoding, u)
+        gv = gu if same else encode(encoding, v)
+        uu, vv = np.sum(gu * gu, axis=1), np.sum(gv * gv, axis=1)
         for start in range(0, len(u), _ROWS):
             rows = slice(start, start + _ROWS)
             # The kernel is symmetric: half of it is the other half.
@@ -110,9 +109,8 @@ def kernel_row(
     check_network(layers, width, fan_in, parameterization)
     coarse, fine, size = _split(shape)
     with jax.enable_x64(True):
-        encoding = in_float64(encoding)
-        gc, gf = _encode(encoding, coarse), _encode(encoding, -fine)
-        xx = jnp.sum(encoding.amplitudes**2)
+        gc, gf = encode(encoding, coarse), encode(encoding, -fine)
+        xx = np.sum(np.asarray(encoding.amplitudes, np.float64) ** 2)
         return np.asarray(
             _row(
                 gc,
@@ -169,22 +167,20 @@ def _grid(axes: list[np.ndarray]) -> np.ndarray:
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
 
 
+def encode(encoding: Encoding, v: np.ndarray) -> Float[np.ndarray, "n f"]:
+    """The features of points, in float64."""
+    with jax.enable_x64(True):
+        return np.asarray(_encode(in_float64(encoding), v))
+
+
 @jax.jit
 def _encode(encoding: Encoding, v: Array) -> Array:
     return jax.vmap(encoding)(v)
 
 
 def in_float64(tree: Tree) -> Tree:
-    """The same pytree with its floating-point arrays in float64 (inside x64 only)."""
-
-    def cast(x):
-        if isinstance(x, (jax.Array, np.ndarray)) and jnp.issubdtype(
-            x.dtype, jnp.floating
-        ):
-            return jnp.asarray(x, jnp.float64)
-        return x
-
-    return jax.tree.map(cast, tree)
+    """The same pytree with its arrays as NumPy's float64."""
+    return jax.tree.map(lambda x: np.asarray(x, np.float64), tree)
 
 
 def points(name: str, v: np.ndarray | Array, d: int) -> Float[np.ndarray, "n d"]:

@@ -22,6 +22,7 @@ from jaxtyping import Array, Complex, Float
 
 from ..errors import InputError
 from ..mappings import FourierFeatures
+from .compose import encode
 from .ntk import check_network, relu_ntk
 
 
@@ -139,13 +140,14 @@ def _spectra(y: np.ndarray, every: int, as_published: bool) -> _Spectra:
     )
 
 
+@functools.partial(jax.jit, static_argnames="training")
 def _loss(a: Array, waves: Array, spectra: _Spectra, training: Training) -> Array:
     share = a**2 / jnp.sum(a**2)
     h = waves @ share
     row = relu_ntk(
         h.at[0].set(1.0),
-        jnp.ones(()),
-        jnp.ones(()),
+        1.0,
+        1.0,
         layers=training.layers,
         width=training.width,
         fan_in=2 * len(a),
@@ -214,9 +216,8 @@ def _setting(
         training.layers, training.width, 2 * len(b), training.parameterization
     )
     with jax.enable_x64(True):
-        unit = FourierFeatures(jnp.asarray(b[:, None]), jnp.ones(len(b)))
-        features = jax.vmap(unit)(jnp.arange(N)[:, None] / N)
-        return y, b, np.asarray(features[:, len(b) :])
+        unit = FourierFeatures(jnp.asarray(b[:, None]), jnp.asarray(np.ones(len(b))))
+    return y, b, encode(unit, np.arange(N)[:, None] / N)[:, len(b) :]
 
 
 def _amplitudes(name: str, a: Any, b: np.ndarray) -> np.ndarray:

@@ -44,7 +44,7 @@ def empirical_ntk(
         out = np.empty((len(u), len(v), c, c))
         for start in range(0, len(u), _ROWS):
             rows = slice(start, start + _ROWS)
-            part = jax.tree.map(lambda x, rows=rows: x[rows], tu)
+            part = jax.tree.map(lambda x, rows=rows: np.asarray(x)[rows], tu)
             out[rows] = np.asarray(_gram(part, tv, field.mlp.gains))
     return out[..., 0, 0] if c == 1 else out
 
