@@ -176,7 +176,8 @@ def _report(item: "Item", result: "Result") -> str:
         for n in numbers:
             line = f"  {n.name:{wide}s} {_text(n.printed):>11s} {_text(n.ours):>11s}"
             line += f" {_text(n.spread):>8s}" if spreads else ""
-            lines.append(line.rstrip() + ("" if n.comparable else "  (not comparable)"))
+            aside = "" if n.comparable or n.printed is None else "  (not comparable)"
+            lines.append(line.rstrip() + aside)
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,9 @@ from .item import Item
 # An id is the name of its module here, which is imported when it is asked for.
 IDS: tuple[str, ...] = (
     "fig2",
+    "fig3",
     "fig7",
+    "fig12",
 )
 
 
