@@ -8,6 +8,7 @@ from .item import Item
 
 # An id is the name of its module here, which is imported when it is asked for.
 IDS: tuple[str, ...] = (
+    "table3",
     "fig2",
     "fig3",
     "fig7",

@@ -61,6 +61,14 @@ class ImageTask(Task):
         found["ssim"] = ssim(seen, truth, data_range=1.0)
         return found
 
+    def held_out_psnr(self, field: Field) -> float:
+        """PSNR of the held-out pixels alone, at the cost of those."""
+        if self.test is None:
+            raise ValueError("this task holds no pixels out")
+        h, w, c = self.pixels.shape
+        seen = field.predict(grid_coords(self.test, (h, w)))
+        return psnr(seen, self.truth().reshape(-1, c)[self.test], data_range=1.0)
+
     def truth(self) -> np.ndarray:
         """The picture in [0, 1]."""
         low, high = float(self.low), float(self.high)

@@ -1,0 +1,166 @@
+"""`passband bench`."""
+
+import dataclasses
+from typing import Any
+
+from ..errors import InputError
+from .options import Output, option
+
+
+@dataclasses.dataclass
+class Options(Output):
+    """Time the training step of the paper's image network (512-256-256-256-3): points a
+    second, TFLOP/s and the share of the measured matrix-product peak; single and
+    stacked, in each precision, beside PyTorch where it is installed."""
+
+    points: int | None = option(
+        None, "points a step (default: 65536 on a GPU, 8192 on a CPU)"
+    )
+    runs: str | None = option(
+        None, "networks a stack (default: 1,16 on a GPU, 1,4 on a CPU)", metavar="N,N"
+    )
+    precision: str | None = option(
+        None, "default: every one the device has", metavar="WORD,WORD"
+    )
+    steps: int | None = option(None, "steps a timed call (default: 50; 3 on a CPU)")
+    repeats: int = option(5, "timed calls, of which the median counts")
+    sizes: bool = option(False, "also time 4 sizes, to see that cost grows as the work")
+    no_torch: bool = option(False, "leave PyTorch out")
+    device: str = option("auto", "where to run", choices=("auto", "cpu", "gpu"))
+    out: str | None = option(None, "write the JSON to a file too", metavar="FILE")
+
+
+def run(options: Options, given: set[str]) -> int:
+    """Measure, then print a table."""
+    from .device import prepare
+
+    prepare(options.device, False)
+    from pathlib import Path
+
+    from ..json_text import to_json
+    from ..whole_file import write_bytes
+    from .console import Console
+
+    console = Console(json=options.json, quiet=options.quiet)
+    content = _measure(options, console)
+    if options.out is not None:
+        write_bytes(Path(options.out), (to_json(content, indent=2) + "\n").encode())
+    console.result(content, _table(content))
+    return 0
+
+
+def _measure(options: Options, console) -> dict[str, Any]:
+    import datetime
+    import os
+
+    import jax
+
+    from ..ops.mlp import Precision
+    from ..train.throughput import Shape, copy_bandwidth, matmul_peak, measure
+    from ..version import __version__
+    from .device import device_name
+    from .torch_peer import available, measure_torch
+
+    cpu = jax.default_backend() == "cpu"
+    shape = Shape(points=options.points or (8192 if cpu else 65_536))
+    steps = options.steps or (3 if cpu else 50)
+    if shape.points < 1 or steps < 1 or options.repeats < 1:
+        raise InputError("`--points`, `--steps` and `--repeats` must be at least 1")
+    words = ("float32",) if cpu else ("bfloat16", "tf32", "float32")
+    if options.precision:
+        words = tuple(options.precision.split(","))
+    kinds = [Precision.resolve(w, jax.default_backend()) for w in words]
+    counts = _counts(options.runs, (1, 4) if cpu else (1, 16))
+    peaks = {}
+    for kind in kinds:
+        peaks[kind.value] = matmul_peak(kind, 2048 if cpu else 8192)
+    rows = []
+
+    def add(who: str, runs: int, kind: str, timing) -> None:
+        row = {"who": who, "runs": runs, "precision": kind, "points": shape.points,
+               **dataclasses.asdict(timing),
+               "share_of_peak": timing.tflops / peaks[kind]}  # fmt: skip
+        rows.append(row)
+        console.say(_line(row))
+
+    for kind in kinds:
+        for runs in counts:
+            few = max(1, steps // (1 if runs == 1 else 2))
+            add("passband", runs, kind.value, measure(
+                shape, runs=runs, precision=kind.value, steps=few,
+                repeats=options.repeats))  # fmt: skip
+        if available() and not options.no_torch:
+            # On a CPU the compiled peer needs a C++ compiler and gains nothing.
+            device = "cpu" if cpu else "cuda"
+            for compiled in (False,) if cpu else (False, True):
+                timing = measure_torch(
+                    shape,
+                    device=device,
+                    precision=kind.value,
+                    compiled=compiled,
+                    steps=steps,
+                    repeats=options.repeats,
+                )
+                who = "torch.compile" if compiled else "torch eager"
+                add(who, 1, kind.value, timing)
+    sizes = []
+    for part in (4, 2, 1, 0.5) if options.sizes else ():
+        smaller = dataclasses.replace(shape, points=int(shape.points / part))
+        timing = measure(smaller, precision=kinds[0].value, steps=steps)
+        sizes.append(
+            {"points": smaller.points, "runs": 1, **dataclasses.asdict(timing)}
+        )
+    return {
+        "device": device_name(),
+        "cores": os.cpu_count(),
+        "jax": jax.__version__,
+        "version": __version__,
+        "date": datetime.date.today().isoformat(),
+        "network": "512-256-256-256-3",
+        "flop_per_step": shape.flop,
+        "matmul_peak_tflops": peaks,
+        "copy_tb_per_second": copy_bandwidth(64 if cpu else 2048),
+        "rows": rows,
+        "sizes": sizes,
+    }
+
+
+def _counts(text: str | None, default: tuple[int, ...]) -> tuple[int, ...]:
+    if text is None:
+        return default
+    try:
+        counts = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        counts = (0,)
+    if min(counts) < 1:
+        raise InputError(f"`--runs` (={text}) must be whole numbers such as 1,16")
+    return counts
+
+
+def _line(row: dict[str, Any]) -> str:
+    return (
+        f"{row['who']:14s} {row['runs']:3d}  {row['precision']:9s} "
+        f"{1e3 * row['seconds']:10.3f} ms  {row['points_per_second'] / 1e6:9.3f} M  "
+        f"{row['tflops']:8.3f}  {row['share_of_peak']:5.0%}  "
+        f"{row['compile_seconds']:6.1f} s"
+    )
+
+
+def _table(content: dict[str, Any]) -> str:
+    peaks = ", ".join(f"{k} {v:.4g}" for k, v in content["matmul_peak_tflops"].items())
+    lines = [
+        f"{content['device']}: matrix products {peaks} TFLOP/s, copy "
+        f"{content['copy_tb_per_second']:.3g} TB/s",
+        f"{'':14s} {'runs':>4s} {'precision':9s} {'step':>13s} {'points/s':>12s} "
+        f"{'TFLOP/s':>8s} {'peak':>6s} {'compile':>9s}",
+    ]
+    lines += [_line(row) for row in content["rows"]]
+    if content["sizes"]:
+        lines.append("points a step, ms a step, ns a point, planned MiB")
+    for row in content["sizes"]:
+        lines.append(
+            f"{row['points']:9d} {1e3 * row['seconds']:9.3f} "
+            f"{1e9 * row['seconds'] / row['points']:9.2f} "
+            f"{row['planned_bytes'] / 2**20:9.0f}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,170 @@
+"""How fast this machine trains: points a second and FLOP a second of the real step."""
+
+import dataclasses
+import itertools
+import time
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Scalar
+
+from ..field import Field, make_field
+from ..mappings import AnyKey
+from ..ops.mlp import Precision
+from ..tasks.task import Task, half_mean_square
+from .loop import Config, chunk, start
+from .memory import bytes_of_run
+from .population import population_chunk, stack
+from .state import adam
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """The network and batch that are timed; the defaults are the paper's image task."""
+
+    points: int = 65_536
+    features: int = 512
+    width: int = 256
+    layers: int = 4
+    out: int = 3
+
+    @property
+    def flop(self) -> int:
+        """Of one step: forward, weight and input gradients; a product counts twice.
+
+        The encoding needs no gradient, so the first layer passes none back.
+        """
+        sizes = [self.features, *[self.width] * (self.layers - 1), self.out]
+        products = [i * o for i, o in itertools.pairwise(sizes)]
+        return self.points * (6 * sum(products) - 2 * products[0])
+
+
+class MovingPoints(Task):
+    """Points that move with every step, so that no compiler can keep their features."""
+
+    coords: Float[Array, "n d"]
+    values: Float[Array, "*runs n c"]
+
+    def loss(self, field: Field, key: AnyKey) -> Scalar:
+        shift = jax.random.uniform(key, (self.coords.shape[1],))
+        return half_mean_square(field.batch(self.coords + shift), self.values)
+
+    def predict(self, field: Field) -> np.ndarray:
+        return field.predict(self.coords)
+
+    def metrics(self, field: Field) -> dict[str, float]:
+        return {"loss": float(self.loss(field, jax.random.key(0)))}
+
+    @property
+    def step_points(self) -> int:
+        return self.coords.shape[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """The median over repeats, compilation apart."""
+
+    seconds: float
+    """Of one step of all runs."""
+    spread: float
+    """Half the distance between the quartiles."""
+    compile_seconds: float
+    points_per_second: float
+    tflops: float
+    planned_bytes: int
+
+
+def measure(
+    shape: Shape,
+    *,
+    runs: int = 1,
+    precision: str = "auto",
+    steps: int = 20,
+    repeats: int = 5,
+) -> Timing:
+    """Time the step as training runs it: encoding, loss, Adam and checks in it.
+
+    Args:
+        runs: networks trained as one program, each with its own B, weights and target.
+        steps: steps a timed call takes.
+    """
+    rng = np.random.default_rng(0)
+    coords = jnp.asarray(rng.random((shape.points, 2)), jnp.float32)
+    word = f"gaussian:10,m={shape.features // 2}"
+    tasks, states = [], []
+    for k in range(runs):
+        values = jnp.asarray(rng.random((shape.points, shape.out)), jnp.float32)
+        tasks.append(MovingPoints(coords, values))
+        field = make_field(word, d=2, out=shape.out, key=jax.random.key(k),
+                           layers=shape.layers, width=shape.width)  # fmt: skip
+        config = Config(precision=precision)
+        states.append(start(field, config, key=jax.random.key(k)))
+    planned = runs * bytes_of_run(states[0].field, shape.points)
+    optimiser = adam()
+    if runs == 1:
+        task, state = tasks[0], states[0]
+
+        def advance(state):
+            return chunk(task, state, optimiser, steps)
+    else:
+        task, axes = stack(tasks)
+        state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+
+        def advance(state):
+            return population_chunk(task, state, axes, optimiser, steps)
+
+    begun = time.perf_counter()
+    state, losses = advance(state)
+    losses.block_until_ready()
+    first = time.perf_counter() - begun
+    taken = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        state, losses = advance(state)
+        losses.block_until_ready()
+        taken.append((time.perf_counter() - begun) / steps)
+    if not np.isfinite(losses).all():
+        raise FloatingPointError("the timed training did not stay finite")
+    seconds = float(np.median(taken))
+    low, high = np.percentile(taken, [25, 75])
+    return Timing(
+        seconds=seconds,
+        spread=float(high - low) / 2,
+        compile_seconds=max(0.0, first - steps * seconds),
+        points_per_second=runs * shape.points / seconds,
+        tflops=runs * shape.flop / seconds / 1e12,
+        planned_bytes=planned,
+    )
+
+
+def matmul_peak(precision: Precision, size: int, *, repeats: int = 5) -> float:
+    """TFLOP/s of one large square product in that precision, the ceiling of a step."""
+    kind = jnp.bfloat16 if precision is Precision.BFLOAT16 else jnp.float32
+    how = {
+        Precision.FLOAT32: jax.lax.Precision.HIGHEST,
+        Precision.TF32: jax.lax.DotAlgorithmPreset.TF32_TF32_F32,
+        Precision.BFLOAT16: None,
+    }[precision]
+    keys = jax.random.split(jax.random.key(0))
+    a, b = (jax.random.normal(k, (size, size), jnp.float32).astype(kind) for k in keys)
+    product = jax.jit(lambda a, b: jnp.dot(a, b, precision=how))
+    return 2 * size**3 / _median(lambda: product(a, b), repeats) / 1e12
+
+
+def copy_bandwidth(megabytes: int, *, repeats: int = 5) -> float:
+    """TB/s read and written by one pass over an array."""
+    x = jnp.ones(megabytes * 2**20 // 4, jnp.float32)
+    double = jax.jit(lambda x: 2 * x)
+    return 2 * x.nbytes / _median(lambda: double(x), repeats) / 1e12
+
+
+def _median(call: Callable[[], Array], repeats: int) -> float:
+    call().block_until_ready()
+    taken = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        call().block_until_ready()
+        taken.append(time.perf_counter() - begun)
+    return float(np.median(taken))
