@@ -163,7 +163,7 @@ def _pictures(name: str, setting: Setting, full: bool) -> np.ndarray:
         return load_images(name, "test_data")[: setting.images]
     from ..data.standins import standin_images
 
-    return np.stack(standin_images(name, setting.images, setting.side))
+    return standin_images(name, setting.images, setting.side)
 
 
 def _claims(name: str, scores: dict[str, np.ndarray], full: bool) -> list[Claim]:

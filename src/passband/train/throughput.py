@@ -1,6 +1,7 @@
 """How fast this machine trains: points a second and FLOP a second of the real step."""
 
 import dataclasses
+import functools
 import itertools
 import time
 from collections.abc import Callable
@@ -104,17 +105,11 @@ def measure(
     planned = runs * bytes_of_run(states[0].field, shape.points)
     optimiser = adam()
     if runs == 1:
-        task, state = tasks[0], states[0]
-
-        def advance(state):
-            return chunk(task, state, optimiser, steps)
+        state = states[0]
+        advance = functools.partial(_one, tasks[0], optimiser, steps)
     else:
-        task, axes = stack(tasks)
         state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-
-        def advance(state):
-            return population_chunk(task, state, axes, optimiser, steps)
-
+        advance = functools.partial(_many, *stack(tasks), optimiser, steps)
     begun = time.perf_counter()
     state, losses = advance(state)
     losses.block_until_ready()
@@ -137,6 +132,14 @@ def measure(
         tflops=runs * shape.flop / seconds / 1e12,
         planned_bytes=planned,
     )
+
+
+def _one(task, optimiser, steps, state):
+    return chunk(task, state, optimiser, steps)
+
+
+def _many(task, axes, optimiser, steps, state):
+    return population_chunk(task, state, axes, optimiser, steps)
 
 
 def matmul_peak(precision: Precision, size: int, *, repeats: int = 5) -> float:
