@@ -105,18 +105,7 @@ def study(preset: Preset, say: Say) -> Study:
 def _study(size: Size, say: Say) -> Study:
     signal, keys = signal_2020()
     fields = [
-        make_field(
-            word,
-            d=1,
-            out=1,
-            key=key,
-            layers=LAYERS,
-            width=size.width,
-            output="identity",
-            init=standard,
-            bits2020=True,
-        )
-        for word, key in zip(WORDS, keys, strict=True)
+        network(word, key, size.width) for word, key in zip(WORDS, keys, strict=True)
     ]
     kernels = [_kernel(field, signal, size.width) for field in fields]
     shares = np.array(
@@ -141,6 +130,21 @@ def _study(size: Size, say: Say) -> Study:
             row = kernel[signal.train, 0]
             decay[i] = share * theory.circulant_eigenvalues(row)
     return Study(signal, size, times, outputs, flow, coded, decay)
+
+
+def network(word: str, key: Array, width: int) -> Field:
+    """A network as it starts, with the random bits of 2020."""
+    return make_field(
+        word,
+        d=1,
+        out=1,
+        key=key,
+        layers=LAYERS,
+        width=width,
+        output="identity",
+        init=standard,
+        bits2020=True,
+    )
 
 
 def _kernel(field: Field, signal: DenseSignals, width: int) -> np.ndarray:

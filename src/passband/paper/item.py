@@ -49,7 +49,7 @@ class Claim:
     detail: str
 
 
-def judge(claim: str, holds: bool | None, detail: str) -> Claim:
+def judge(claim: str, holds: bool | np.bool_ | None, detail: str) -> Claim:
     """A claim that holds, does not, or (None) cannot be judged at this size."""
     if holds is None:
         return Claim(claim, "not comparable", detail)

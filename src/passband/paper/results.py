@@ -155,7 +155,8 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
     import zipfile
 
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # numpy leaves a broken file open, unless the file is ours to close.
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
     except zipfile.BadZipFile as error:
         raise ValueError(f"{path.name}: {error}") from None
