@@ -41,7 +41,7 @@ class Printed:
         slack = 0.55 * self.unit
         if within is not None:
             slack = max(slack, within * abs(self.value))
-        return abs(ours - self.value) <= slack
+        return bool(abs(ours - self.value) <= slack)
 
 
 Table = dict[tuple[str, str], Printed]
