@@ -12,6 +12,7 @@ $$f_t = f_0 + K_{test} A^T U\, \frac{1 - e^{-sLt}}{L}\, U^T (b - A f_0).$$
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,18 +43,39 @@ def linear_dynamics(
         raise InputError(f"`loss_scale` (={loss_scale}) must be positive")
     look = LinearMap(A, n)
     b, channels = look.targets(targets)
-    basis = None
+    tall = None
     if A is None:
         rates, modes = eigh_psd("k_train", k)
     else:
         require_psd("k_train", k)
         if look.rows > n:
-            # More measurements than unknowns: A = QR makes them n that say the same.
-            basis = np.linalg.qr(look.matrix())
-        ak = look(k) if basis is None else basis[1] @ k
-        aka = look(ak.T) if basis is None else basis[1] @ ak.T
+            tall = _Tall.of(look.matrix(), b)
+        reduce = look if tall is None else tall
+        aka = reduce(reduce(k).T)
         rates, modes = eigh_psd("A k_train A^T", (aka + aka.T) / 2)
-    return LinearDynamics(rates, modes, b, float(loss_scale), look, channels, basis)
+    return LinearDynamics(rates, modes, b, float(loss_scale), k, look, channels, tall)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Tall:
+    """More measurements than unknowns: A = QR makes them n that say the same."""
+
+    R: np.ndarray
+    targets: np.ndarray
+    """Q^T b; Q itself, the largest matrix of all, is never written down."""
+    beyond: float
+    """The square of b that no output can remove."""
+
+    @staticmethod
+    def of(A: np.ndarray, b: np.ndarray) -> "_Tall":
+        factors: Any = scipy.linalg.qr_multiply(A, b.T, mode="right")
+        inside, R = factors
+        # Two squares that nearly cancel know their difference to 1e-16 of themselves.
+        beyond = max(float(np.sum(b**2) - np.sum(inside**2)), 0.0)
+        return _Tall(R, inside.T, beyond)
+
+    def __call__(self, columns: np.ndarray) -> np.ndarray:
+        return self.R @ columns
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -69,9 +91,10 @@ class LinearDynamics:
     modes: Float[np.ndarray, "r r"]
     measured: Float[np.ndarray, "rows c"]
     loss_scale: float
+    _k: Float[np.ndarray, "n n"]
     _look: LinearMap
     _channels: bool
-    _basis: tuple[np.ndarray, np.ndarray] | None
+    _tall: _Tall | None
 
     def __call__(
         self, t: Any, k_test_train: Any, *, f0_train: Any = 0.0, f0_test: Any = 0.0
@@ -85,32 +108,31 @@ class LinearDynamics:
         if not np.isfinite(k).all():
             raise InputError("`k_test_train` holds values that are not finite")
         start = self._f0("f0_test", f0_test, len(k))
-        # (A K_test^T)^T is K_test A^T: no adjoint is needed.
-        reach = self._reduced(k.T).T @ self.modes
-        return self._at(t, reach, self._gain, start, f0_train)
+        out = start + self._moved(times(t), k, self._error(f0_train))
+        return out if self._channels else out[..., 0]
 
     def train(self, t: Any, *, f0_train: Any = 0.0) -> Inexact[np.ndarray, "..."]:
         """What the training points are seen to give, A f, at time `t`."""
-        start = self._look(self._f0("f0_train", f0_train, self._look.n))
-        reach = self.modes if self._basis is None else self._basis[0] @ self.modes
-        out = self._at(
-            t, reach, lambda t: 1 - self._decay(t), start, f0_train, flat=True
-        )
+        t = times(t)
+        f0, error = self._f0("f0_train", f0_train, self._look.n), self._error(f0_train)
+        if self._tall is None:
+            learned = 1 - self._decay(t)
+            moved = act(lambda x: self.modes @ x, learned[..., None] * error)
+            out = self._look(f0) + moved
+        else:
+            out = act(self._look, f0 + self._moved(t, self._k, error))
         out = self._look.unreal(out)
         return out if self._channels else out[..., 0]
 
     def loss(self, t: Any, *, f0_train: Any = 0.0) -> Float[np.ndarray, "..."]:
         """The training loss, loss_scale / 2 times the sum of squared residuals."""
-        t = times(t)
-        error, beyond = self._error(f0_train)
-        decay = self._decay(t)
-        square = np.einsum("...r,rc->...", decay**2, error**2)
-        return np.asarray(0.5 * self.loss_scale * (square + beyond))
+        left = self._decay(times(t)) ** 2 @ np.sum(self._error(f0_train) ** 2, axis=1)
+        beyond = 0.0 if self._tall is None else self._tall.beyond
+        return np.asarray(0.5 * self.loss_scale * (left + beyond))
 
     def errors(self, t: Any, *, f0_train: Any = 0.0) -> Float[np.ndarray, "..."]:
         r"""What is left in every mode, $|e^{-sLt} U^T (b - A f_0)|$ (eq. 4)."""
-        error, _ = self._error(f0_train)
-        out = np.abs(self._decay(times(t))[..., :, None] * error)
+        out = np.abs(self._decay(times(t))[..., None] * self._error(f0_train))
         return out if self._channels else out[..., 0]
 
     @functools.cached_property
@@ -126,25 +148,35 @@ class LinearDynamics:
         size, directions = scipy.linalg.eigh(A.T @ A)
         return directions[:, size <= 1e-13 * max(size[-1], np.finfo(float).tiny)]
 
-    def _at(self, t, reach, gain, start, f0_train, flat=False):
-        t = times(t)
-        error, _ = self._error(f0_train)
-        moved = gain(t)[..., :, None] * error  # (*T, r, c)
-        out = start + reach @ moved
-        return out if flat or self._channels else out[..., 0]
+    def _error(self, f0_train: Any) -> Float[np.ndarray, "r c"]:
+        """What is left to learn in every mode at the start."""
+        f0 = self._f0("f0_train", f0_train, self._look.n)
+        if self._tall is None:
+            return self.modes.T @ (self.measured - self._look(f0))
+        return self.modes.T @ (self._tall.targets - self._tall(f0))
 
-    def _error(self, f0_train: Any) -> tuple[np.ndarray, float]:
-        """What is left to learn in every mode, and the square no output can remove."""
-        start = self._look(self._f0("f0_train", f0_train, self._look.n))
-        residual = self.measured - start
-        if self._basis is None:
-            return self.modes.T @ residual, 0.0
-        inside = self._basis[0].T @ residual
-        beyond = residual - self._basis[0] @ inside
-        return self.modes.T @ inside, float(np.sum(beyond**2))
+    def _moved(self, t: np.ndarray, k: np.ndarray, error: np.ndarray) -> np.ndarray:
+        """K_test A^T U (1 - exp(-sLt)) / L U^T (b - A f0), for every time.
 
-    def _reduced(self, columns: np.ndarray) -> np.ndarray:
-        return self._look(columns) if self._basis is None else self._basis[1] @ columns
+        Modes below rounding have L = 0 and the limit s t, as long as an eigenvalue at
+        the floor could not bend it; past that, of least norm, they are left alone.
+        They reach no training point, and others only where K_test is above rounding.
+        """
+        reduce = self._look if self._tall is None else self._tall
+        reach = reduce(k.T).T  # (A K_test^T)^T is K_test A^T: no adjoint is needed
+        st = self.loss_scale * t[..., None]
+        learns = self.eigenvalues > self._floor
+        rates = self.eigenvalues[learns]
+        gain = -np.expm1(-rates * st) / rates
+        modes = self.modes[:, learns]
+        out = act(lambda x: reach @ (modes @ x), gain[..., None] * error[learns])
+        if not learns.all():
+            still = reach @ self.modes[:, ~learns]
+            still[np.abs(still) <= 4 * self._floor] = 0.0
+            with np.errstate(invalid="ignore"):  # inf * 0 where the kernel is zero
+                drift = np.where(st * self._floor < 1, st, 0.0)
+            out = out + drift[..., None] * (still @ error[~learns])
+        return out
 
     @property
     def _floor(self) -> float:
@@ -159,19 +191,6 @@ class LinearDynamics:
         with np.errstate(invalid="ignore", over="ignore"):
             return np.where(np.isinf(st), at_end, np.exp(-self.eigenvalues * st))
 
-    def _gain(self, t: np.ndarray) -> np.ndarray:
-        """(1 - exp(-s l t)) / l, with its limit s t at l = 0.
-
-        A mode below rounding drifts at that rate as long as its eigenvalue, at most the
-        floor, cannot bend it; past that the answer of least norm is to leave it alone.
-        """
-        st = self.loss_scale * t[..., None]
-        learns = self.eigenvalues > self._floor
-        safe = np.where(learns, self.eigenvalues, 1.0)
-        with np.errstate(invalid="ignore", over="ignore"):
-            drift = np.where(st * self._floor < 1, st, 0.0)
-            return np.where(learns, -np.expm1(-safe * st) / safe, drift)
-
     def _f0(self, name: str, f0: Any, n: int) -> Float[np.ndarray, "n c"]:
         c = self.measured.shape[1]
         f0 = np.asarray(f0, np.float64)
@@ -181,6 +200,13 @@ class LinearDynamics:
         if not np.isfinite(f0).all():
             raise InputError(f"`{name}` holds values that are not finite")
         return np.broadcast_to(f0, expected).reshape(n, c)
+
+
+def act(A: Callable, x: np.ndarray) -> np.ndarray:
+    """A on the last axis but one of `x`, all its columns in one product."""
+    columns = np.moveaxis(x, -2, 0)
+    out = A(columns.reshape(len(columns), -1))
+    return np.moveaxis(out.reshape(len(out), *columns.shape[1:]), 0, -2)
 
 
 def times(t: Any) -> np.ndarray:
