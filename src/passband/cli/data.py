@@ -76,8 +76,9 @@ def _list(options: Options) -> int:
             f"{'':9s} {status.what}",
             f"{'':9s} source: {status.source}",
             f"{'':9s} licence: {status.licence}",
-            f"{'':9s} without it: {standin}",
         ]
+        if standin is not None:
+            lines.append(f"{'':9s} without it: {standin}")
     Console(json=options.json).result({"sets": content}, "\n".join(lines))
     return 0
 

@@ -34,8 +34,8 @@ class DataSet:
     what: str
     licence: str
     source: str
-    standin: str
-    """What runs in its place."""
+    standin: str | None
+    """What runs in its place, where anything does."""
     url: str | None
     """The published folder with these very files; None where they were converted."""
     how: str | None
@@ -137,10 +137,12 @@ def find(name: str) -> Path:
         missing = _missing(folder, data_set)
         share = f"{len(missing)} of {len(data_set.files)}"
         state = f"lacks {share} files, such as `{folder / missing[0]}`"
+    standin = data_set.standin
+    meanwhile = f"; meanwhile {standin} can stand in" if standin else ""
     raise InputError(
         f"data set `{name}` {state}: {data_set.what}; licence: {data_set.licence}; "
         f"source: {data_set.source}; {_way(data_set)}, or set PASSBAND_DATA to the "
-        f"folder that holds `{name}/`; meanwhile {data_set.standin} can stand in"
+        f"folder that holds `{name}/`{meanwhile}"
     )
 
 
