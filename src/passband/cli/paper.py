@@ -78,8 +78,8 @@ def run(options: Options, given: set[str]) -> int:
             skipped[item.id] = str(error)
             console.warn(f"{item.id} was left out: {error}")
             continue
-        if not (options.json or options.quiet):
-            print(_report(item, results[-1]), flush=True)
+        if not options.json:
+            console.result({}, _report(item, results[-1]))
     if options.json:
         content = {
             "preset": preset.value,
@@ -149,11 +149,12 @@ def _list(items: "list[Item]", folder: Path, options: Options) -> int:
     if options.json:
         print(json.dumps(rows))
     elif not options.quiet:
+        wide = max(len(row["section"]) for row in rows)
         for row in rows:
             said = row["verdict"] or "not run"
             needs = f" (needs {', '.join(row['needs'])})" if row["needs"] else ""
             print(
-                f"{row['id']:8s} {row['section']:16s} {said:15s} {row['title']}{needs}"
+                f"{row['id']:8s} {row['section']:{wide}s}  {said:15s} {row['title']}{needs}"
             )
     return 0
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import time
 
 import equinox as eqx
 import jax
@@ -71,6 +72,8 @@ class Study:
     decay: Float[np.ndarray, "runs n"]
     """The rate at which eq. 4 has each Fourier bin decay; NaN without a mapping, where
     the kernel's modes are not Fourier's."""
+    seconds: float
+    """What the study took; the second figure of a process has it for nothing."""
 
     def errors(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean squared error (runs, times) at the train points, and at all others."""
@@ -103,6 +106,7 @@ def study(preset: Preset, say: Say) -> Study:
 
 
 def _study(size: Size, say: Say) -> Study:
+    begun = time.perf_counter()
     signal, keys = signal_2020()
     fields = [
         network(word, key, size.width) for word, key in zip(WORDS, keys, strict=True)
@@ -129,7 +133,8 @@ def _study(size: Size, say: Say) -> Study:
         if NAMES[i] != "none":
             row = kernel[signal.train, 0]
             decay[i] = share * theory.circulant_eigenvalues(row)
-    return Study(signal, size, times, outputs, flow, coded, decay)
+    seconds = time.perf_counter() - begun
+    return Study(signal, size, times, outputs, flow, coded, decay, seconds)
 
 
 def network(word: str, key: Array, width: int) -> Field:

@@ -288,6 +288,7 @@ def settings(found: Study) -> dict[str, Any]:
         "steps": found.size.steps,
         "paper": {"rate": RATE, "steps": 50001},
         "loss": "half the sum of squares",
+        "training_seconds": round(found.seconds, 1),
         "keys": "PRNGKey(0) for the signal; its split into 8, less the first, for p = "
         "0, 0.5, 1, 1.5, 2, inf and no mapping; the random bits of 2020",
         "precision": "float32",
