@@ -153,9 +153,8 @@ def _list(items: "list[Item]", folder: Path, options: Options) -> int:
         for row in rows:
             said = row["verdict"] or "not run"
             needs = f" (needs {', '.join(row['needs'])})" if row["needs"] else ""
-            print(
-                f"{row['id']:8s} {row['section']:{wide}s}  {said:15s} {row['title']}{needs}"
-            )
+            where = f"{row['id']:8s} {row['section']:{wide}s}"
+            print(f"{where}  {said:15s} {row['title']}{needs}")
     return 0
 
 

@@ -22,7 +22,7 @@ BINS = (0, 1, 2, 5, 10, 15, 16)
 
 class Fig2(Item):
     id = "fig2"
-    section = "4, Fig. 2"
+    section = "5, Fig. 2"
     title = "Neural tangent kernels and their spectra, by mapping"
     notes = (
         "Panels a and b are drawn on 100 points of [-pi, pi] and labelled [-0.5, 0.5].",
