@@ -13,10 +13,11 @@ multiplied by, or null), and whatever the task adds: `task`, `mapping`, `shape`,
 """
 
 import json
+import math
 import os
 import struct
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import jax.numpy as jnp
 import numpy as np
@@ -26,21 +27,22 @@ from safetensors.numpy import save as save_tensors
 
 from .errors import InputError
 from .field import MLP, OUTPUTS, Field
+from .json_text import to_json
 from .mappings import FourierFeatures, Identity
 from .whole_file import write_bytes
 
 FORMAT = 1
 _LARGEST_HEADER = 1 << 20
+_DEEPEST = 4  # levels of lists and objects in what a file says about itself
 
 
 def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
     """Write a field, and JSON-able facts about it, whole or not at all."""
     tensors: dict[str, np.ndarray] = {}
-    for f in ("frequencies", "amplitudes", "scale", "shift"):
-        if hasattr(field.encoding, f):
-            tensors[f"encoding.{f}"] = np.asarray(
-                getattr(field.encoding, f), np.float32
-            )
+    for name in ("frequencies", "amplitudes", "scale", "shift"):
+        if hasattr(field.encoding, name):
+            values = np.asarray(getattr(field.encoding, name), np.float32)
+            tensors[f"encoding.{name}"] = values
     for i, (W, b) in enumerate(zip(field.mlp.weights, field.mlp.biases, strict=True)):
         tensors[f"layer.{i}.weight"] = np.asarray(W, np.float32)
         tensors[f"layer.{i}.bias"] = np.asarray(b, np.float32)
@@ -51,8 +53,9 @@ def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
         "gains": field.mlp.gains,
         **info,
     }
-    data = save_tensors(tensors, metadata={"passband": json.dumps(about)})
-    write_bytes(Path(path), data)
+    write_bytes(
+        Path(path), save_tensors(tensors, metadata={"passband": to_json(about)})
+    )
 
 
 def load(path: str | os.PathLike) -> Field:
@@ -63,17 +66,12 @@ def load(path: str | os.PathLike) -> Field:
 def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
     """The field of a model file and what the file says about it."""
     path = Path(path)
-    about, data = read_header(path)
-    try:
-        tensors = load_tensors(data)
-    except (SafetensorError, ValueError, TypeError, OverflowError) as error:
-        raise _broken(path, str(error)) from None
-    if about.get("output") not in OUTPUTS:
-        raise _broken(path, f"its output `{about.get('output')}` is unknown")
-    if bad := [n for n, t in tensors.items() if t.dtype != np.float32]:
-        raise _broken(path, f"`{bad[0]}` is not float32")
-    if bad := [n for n, t in tensors.items() if not np.isfinite(t).all()]:
-        raise _broken(path, f"`{bad[0]}` holds values that are not finite")
+    about, tensors = _read(path)
+    output, trains = about.get("output"), about.get("trains", "")
+    if output not in tuple(OUTPUTS):
+        raise _broken(path, f"its output `{output}` is unknown")
+    if trains not in ("", "a", "b", "ab"):
+        raise _broken(path, f"its `trains` is {trains!r}")
     encoding = _encoding(path, tensors)
     count = sum(name.startswith("layer.") for name in tensors) // 2
     try:
@@ -81,53 +79,75 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
         biases = [tensors[f"layer.{i}.bias"] for i in range(count)]
     except KeyError as error:
         raise _broken(path, f"{error} is missing") from None
-    width = encoding.features
-    for i, (W, b) in enumerate(zip(weights, biases, strict=True)):
-        if W.ndim != 2 or W.shape[0] != width or b.shape != W.shape[1:]:
-            raise _broken(path, f"layer {i} has shapes {W.shape} and {b.shape}")
-        width = W.shape[1]
     if not weights:
         raise _broken(path, "it has no layers")
-    gains = about.get("gains")
+    width = encoding.features
+    for i, (W, b) in enumerate(zip(weights, biases, strict=True)):
+        if W.ndim != 2 or W.shape[0] != width or b.shape != W.shape[1:] or not b.size:
+            raise _broken(path, f"layer {i} has shapes {W.shape} and {b.shape}")
+        width = W.shape[1]
     network = MLP(
         tuple(jnp.asarray(W) for W in weights),
         tuple(jnp.asarray(b) for b in biases),
-        None if gains is None else tuple((float(w), float(b)) for w, b in gains),
+        _gains(path, about.get("gains"), count),
     )
-    return Field(encoding, network, about["output"], about.get("trains", "")), about
+    return Field(encoding, network, output, trains), about
 
 
-def read_header(path: Path) -> tuple[dict[str, Any], bytes]:
-    """The metadata of a model file and its bytes, checked before they are used."""
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What a model file says and holds, each number checked before it is used."""
     if not path.exists():
         raise InputError(f"model `{path}` does not exist")
     if path.is_dir():
         raise InputError(
             f"model `{path}` is a folder; give the model.safetensors in it"
         )
+    if not path.is_file():
+        raise InputError(f"model `{path}` is not a file")
     try:
-        data = path.read_bytes()
+        with path.open("rb") as stream:
+            about, data = _read_header(path, stream)
+            data += stream.read()
     except OSError as error:
         raise InputError(f"cannot read model `{path}`: {error.strerror}") from error
-    if len(data) < 8:
-        raise _broken(path, f"it has only {len(data)} bytes")
-    (size,) = struct.unpack("<Q", data[:8])
-    if size > min(_LARGEST_HEADER, len(data) - 8):
-        raise _broken(path, f"its header claims {size} bytes of {len(data)}")
     try:
-        header = json.loads(data[8 : 8 + size])
+        tensors = load_tensors(data)
+    except (SafetensorError, ValueError, TypeError, LookupError) as error:
+        raise _broken(path, str(error)) from None
+    for name, tensor in tensors.items():
+        if tensor.dtype != np.float32:
+            raise _broken(path, f"`{name}` is {tensor.dtype}, not float32")
+        if not np.isfinite(tensor).all():
+            raise _broken(path, f"`{name}` holds values that are not finite")
+    return about, tensors
+
+
+def _read_header(path: Path, stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
+    """The facts in the header and the bytes read, with the file's size as it says."""
+    total = os.fstat(stream.fileno()).st_size
+    start = stream.read(8)
+    if len(start) < 8:
+        raise _broken(path, f"it has only {total} bytes")
+    (size,) = struct.unpack("<Q", start)
+    if size > min(_LARGEST_HEADER, total - 8):
+        raise _broken(path, f"its header claims {size} bytes of {total}")
+    text = stream.read(size)
+    try:
+        header = json.loads(text)
         about = json.loads(header["__metadata__"]["passband"])
         ends = [v["data_offsets"][1] for k, v in header.items() if k != "__metadata__"]
-    except (ValueError, KeyError, TypeError, IndexError, RecursionError):
+        want, have = max([0, *ends]), total - 8 - size
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise _broken(path, "its header is not that of a passband model") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise _broken(path, "its format is not one this version reads")
-    if not all(isinstance(e, int) for e in ends):
+    if not isinstance(about, dict) or _depth(about) > _DEEPEST:
         raise _broken(path, "its header is not that of a passband model")
-    want, have = max([0, *ends]), len(data) - 8 - size
+    if about.get("format") != FORMAT:
+        raise _broken(
+            path, f"its format is {about.get('format')!r}; this version reads {FORMAT}"
+        )
     if want != have:
         raise _broken(path, f"it holds {have} bytes of {want}: cut short or damaged")
-    return about, data
+    return about, start + text
 
 
 def _encoding(path: Path, tensors: dict[str, np.ndarray]) -> FourierFeatures | Identity:
@@ -144,6 +164,28 @@ def _encoding(path: Path, tensors: dict[str, np.ndarray]) -> FourierFeatures | I
             raise _broken(path, f"its encoding has shapes {one.shape} and {two.shape}")
         return cls(jnp.asarray(one), jnp.asarray(two))
     raise _broken(path, "it has no encoding")
+
+
+def _gains(
+    path: Path, given: Any, layers: int
+) -> tuple[tuple[float, float], ...] | None:
+    if given is None:
+        return None
+    try:
+        gains = tuple((float(w), float(b)) for w, b in given)
+    except (TypeError, ValueError):
+        gains = ()
+    if len(gains) != layers or not all(math.isfinite(w + b) for w, b in gains):
+        raise _broken(path, "its `gains` are not two numbers for each layer")
+    return gains
+
+
+def _depth(value: Any, level: int = 0) -> int:
+    """Levels of nesting; it stops counting just above what is allowed."""
+    if level > _DEEPEST or not isinstance(value, dict | list):
+        return level
+    parts = value.values() if isinstance(value, dict) else value
+    return max((_depth(part, level + 1) for part in parts), default=level + 1)
 
 
 def _broken(path: Path, why: str) -> InputError:

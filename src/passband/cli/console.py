@@ -1,10 +1,14 @@
 """What a command says: results on stdout, everything else on stderr."""
 
+import shutil
+import signal
 import sys
 import time
 from typing import Any
 
 from ..json_text import to_json
+
+INTERRUPTED = 128 + signal.SIGINT  # the exit status of a command that Ctrl-C ended
 
 
 class Console:
@@ -13,16 +17,20 @@ class Console:
     def __init__(self, *, json: bool = False, quiet: bool = False):
         self.json, self.quiet = json, quiet
         self.live = sys.stderr.isatty() and not quiet
-        self._drawn = 0.0
+        self._drawn: float | None = None
 
     def say(self, text: str) -> None:
         """A message for people."""
         if not self.quiet:
-            self._clear()
-            print(text, file=sys.stderr)
+            self.error(text)
 
     def warn(self, text: str) -> None:
         self.say(f"passband: warning: {text}")
+
+    def error(self, text: str) -> None:
+        """What is said even when asked to be quiet."""
+        self._clear()
+        print(text, file=sys.stderr, flush=True)
 
     def result(self, content: dict[str, Any], text: str) -> None:
         """What the command was run for."""
@@ -34,15 +42,19 @@ class Console:
 
     def progress(self, text: str) -> None:
         """A line that the next one replaces; at most ten a second."""
-        if self.live and time.monotonic() - self._drawn > 0.1:
+        now = time.monotonic()
+        if self.live and (self._drawn is None or now - self._drawn > 0.1):
             self._clear()
-            sys.stderr.write(text[:110])
+            # A line that wraps cannot be taken back.
+            width = shutil.get_terminal_size().columns
+            sys.stderr.write(text[: width - 1])
             sys.stderr.flush()
-            self._drawn = time.monotonic()
+            self._drawn = now
 
     def _clear(self) -> None:
-        if self.live and self._drawn:
+        if self._drawn is not None:
             sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
 
 
 def duration(seconds: float) -> str:

@@ -11,8 +11,8 @@ class Options(Output):
     """Fit the sample picture without and with Fourier features; one picture of both."""
 
     out: str = option("demo", "folder for the picture and the models", metavar="DIR")
-    steps: int = option(500, "training steps")
-    batch: int = option(2048, "pixels a step")
+    steps: int = option(500, "training steps", least=1)
+    batch: int = option(2048, "pixels a step", least=1)
     device: str = option("auto", "where to run", choices=("auto", "cpu", "gpu"))
 
 
@@ -20,7 +20,7 @@ def run(options: Options, given: set[str]) -> int:
     """The paper's first figure, on the astronaut that ships inside scikit-image."""
     from .device import prepare
 
-    prepare(options.device, False)
+    prepare(options.device)
     from pathlib import Path
 
     import jax
@@ -36,42 +36,60 @@ def run(options: Options, given: set[str]) -> int:
     from ..tasks.image import image_task
     from ..train.loop import Config
     from ..train.loop import run as train
-    from ..whole_file import write_bytes
+    from ..whole_file import make_folder, write_bytes
     from .console import Console
     from .device import device_name
+    from .session import progress_line
 
     console = Console(json=options.json, quiet=options.quiet)
+    folder = Path(options.out)
+    make_folder(folder)  # now, not after a minute of training
     small = skimage.transform.resize_local_mean(skimage.data.astronaut(), (256, 256))
     picture = Image(np.round(255 * small).astype(np.uint8), 0.0, 255.0, "astronaut")
     task = image_task(picture, batch=options.batch)
+    models = {
+        word: folder / f"{word.replace(':', '-')}.safetensors"
+        for word in ("none", "gaussian:10")
+    }
     found, scores = {}, {}
     begun = time.perf_counter()
-    for word, rate in (("none", 1e-2), ("gaussian:10", 1e-3)):
-        keys = jax.random.split(jax.random.key(0))
-        field = make_field(word, d=2, out=3, key=keys[0])
+    for (word, model), rate in zip(models.items(), (1e-2, 1e-3), strict=True):
+        field_key, key = jax.random.split(jax.random.key(0))
+        field = make_field(word, d=2, out=3, key=field_key)
         console.say(f"fitting `{word}`: {options.steps} steps on {device_name()}")
-        field, _ = train(
-            task,
-            field,
-            Config(steps=options.steps, rate=rate),
-            key=keys[1],
-            on_chunk=lambda state, entry: console.progress(
-                f"step {entry['step']}/{options.steps}  psnr {entry['psnr']:.2f} dB"
-            ),
-        )
+        first: list[tuple[float, float]] = []
+
+        def on_chunk(_, entry, first=first):
+            first.append((entry["step"], entry["seconds"]))
+            console.progress(
+                progress_line(entry, first[0], options.steps, task.step_points)
+            )
+
+        config = Config(steps=options.steps, rate=rate)
+        field, _ = train(task, field, config, key=key, on_chunk=on_chunk)
         seen = task.predict(field)
         scores[word] = task.metrics(field, seen)["psnr"]
         found[word] = (seen, scores[word])
-        save(field, Path(options.out) / f"{word.replace(':', '-')}.safetensors",
-             task="image", mapping=word, shape=[256, 256, 3], low=0.0, high=255.0,
-             bits=8, metrics={"psnr": scores[word]}, steps=options.steps)  # fmt: skip
-    target = Path(options.out) / "demo.png"
+        save(
+            field,
+            model,
+            task="image",
+            mapping=word,
+            metrics={"psnr": scores[word]},
+            steps=options.steps,
+            shape=[256, 256, 3],
+            low=0.0,
+            high=255.0,
+            bits=8,
+        )
+    target = folder / "demo.png"
     write_bytes(target, png_bytes(demo_figure(task.truth(), found)))
     content = {
         "psnr": scores,
         "seconds": round(time.perf_counter() - begun, 1),
         "device": device_name(),
         "picture": str(target),
+        "models": {word: str(model) for word, model in models.items()},
     }
     gain = scores["gaussian:10"] - scores["none"]
     console.result(

@@ -6,14 +6,12 @@ import sys
 from ..errors import InputError
 
 
-def prepare(device: str, deterministic: bool) -> None:
+def prepare(device: str, deterministic: bool = False) -> None:
     """Set what JAX reads when it starts, and check that the device is there."""
     started = "jax" in sys.modules
-    if deterministic and "xla_gpu_deterministic_ops" not in os.environ.get(
-        "XLA_FLAGS", ""
-    ):
-        flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_gpu_deterministic_ops=true"
-        os.environ["XLA_FLAGS"] = flags.strip()
+    flags = os.environ.get("XLA_FLAGS", "")
+    if deterministic and "xla_gpu_deterministic_ops" not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_gpu_deterministic_ops=true".strip()
     if device == "cpu":
         os.environ["JAX_PLATFORMS"] = "cpu"
     import jax

@@ -6,7 +6,7 @@ from .options import Output, argument, option
 
 # What may differ when a run is resumed: how it is shown, where it runs, how long.
 FREE = {"resume", "overwrite", "out", "json", "quiet", "device", "deterministic",
-        "max_memory", "minutes"}  # fmt: skip
+        "max_memory", "minutes", "save_every"}  # fmt: skip
 
 
 @dataclasses.dataclass
@@ -16,18 +16,20 @@ class FitOptions(Output):
     file: str | None = argument("the file to fit", metavar="FILE", default=None)
     mapping: str | None = option(
         "gaussian:10",
-        "one word: none, basic, positional:6, gaussian:10, gaussian:10/10/3, ...",
+        "one word: none, basic, positional:6, gaussian:10, gaussian:10/3, ...",
         metavar="WORD",
     )
-    steps: int = option(2000, "training steps")
-    lr: float | None = option(None, "learning rate (default: the paper's)")
+    steps: int = option(2000, "training steps", least=1)
+    lr: float | None = option(None, "learning rate (default: the paper's)", above=0)
     batch: int | None = option(
-        None, "points a step (default: what the device does in time)"
+        None, "points a step (default: what the device does in time)", least=1
     )
-    layers: int = option(4, "dense layers, the output layer counted")
-    width: int = option(256, "channels of a hidden layer")
-    seed: int = option(0, "of B, the weights and the batches")
-    minutes: float | None = option(None, "stop after this long")
+    layers: int = option(4, "dense layers, the output layer counted", least=1)
+    width: int = option(256, "channels of a hidden layer", least=1)
+    seed: int = option(0, "of B, the weights and the batches", least=0, most=2**32 - 1)
+    minutes: float | None = option(
+        None, "train no longer than this; --resume goes on", above=0
+    )
     precision: str = option(
         "auto",
         "of matrix products; auto is float32 on a CPU and bfloat16 on a GPU",
@@ -35,7 +37,12 @@ class FitOptions(Output):
     )
     device: str = option("auto", "where to run", choices=("auto", "cpu", "gpu"))
     deterministic: bool = option(False, "the same bits on every run on a GPU too")
-    max_memory: str | None = option(None, "such as 1GiB", metavar="SIZE")
+    max_memory: str | None = option(
+        None, "what training may take, such as 1GiB", metavar="SIZE"
+    )
+    save_every: float = option(
+        10.0, "seconds between checkpoints", least=0, metavar="SECONDS"
+    )
     out: str | None = option(
         None, "run folder (default: runs/NAME-MAPPING)", metavar="DIR"
     )

@@ -10,8 +10,8 @@ from ..plot.spectrum import spectrum_figure
 from ..plot.triptych import triptych
 from ..tasks.image import ImageTask, image_task, split_pixels
 from ..train.run_folder import RunFolder
-from .fit import FitJob
 from .fit_image import Options
+from .fit_job import FitJob
 
 
 class ImageJob(FitJob):
@@ -45,32 +45,31 @@ class ImageJob(FitJob):
         task: ImageTask,
         field: Field,
         folder: RunFolder,
-        result: dict,
-        history: dict,
+        result: dict[str, Any],
+        history: dict[str, list[float]],
     ) -> dict[str, Any]:
-        prediction = task.predict(field)
+        prediction, truth = task.predict(field), task.truth()
         result["metrics"] = task.metrics(field, prediction)
-        image = self.image
-        write_image(folder.path / "preview.png", prediction)
-        h, w, c = image.values.shape
-        sigma = result["sigma"]
+        h, w, c = self.image.values.shape
         figures = {
-            "triptych": triptych(task.truth(), prediction),
+            "triptych": triptych(truth, prediction),
             "spectrum": spectrum_figure(
-                task.truth(),
+                truth,
                 prediction,
                 max(h, w) / 2,
-                sigma,
+                result["sigma"],
                 mapping=result["mapping"],
             ),
         }
+        write_image(folder.path / "preview.png", prediction)
         write_report(
             folder.path / "report.html",
-            title=image.name,
+            title=self.image.name,
             config=folder.config,
             result=result,
             figures=figures,
             history=history,
         )
-        bits = {1: 8, 2: 16}.get(image.values.dtype.itemsize, 32)
-        return {"shape": [h, w, c], "low": image.low, "high": image.high, "bits": bits}
+        bits = {1: 8, 2: 16}.get(self.image.values.dtype.itemsize, 32)
+        low, high = self.image.low, self.image.high
+        return {"shape": [h, w, c], "low": low, "high": high, "bits": bits}

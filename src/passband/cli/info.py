@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 from .options import Output, argument
 
@@ -15,27 +16,32 @@ class Options(Output):
 
 def run(options: Options, given: set[str]) -> int:
     """Print the header of a model and the shapes of its layers."""
+    from .device import prepare
+
+    prepare("cpu")
     from ..model_file import load_with_info
     from .console import Console
 
     field, about = load_with_info(options.model)
-    sizes = [field.encoding.features, *(W.shape[1] for W in field.mlp.weights)]
     content = {
         **about,
         "coordinates": field.encoding.dims,
-        "layers": sizes,
+        "layers": [field.encoding.features, *(b.size for b in field.mlp.biases)],
         "parameters": sum(W.size for W in (*field.mlp.weights, *field.mlp.biases)),
         "bytes": Path(options.model).stat().st_size,
     }
-    lines = []
-    for name, value in content.items():
-        if isinstance(value, dict):
-            value = ", ".join(
-                f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}"
-                for k, v in value.items()
-            )
-        elif name == "layers":
-            value = "-".join(map(str, sizes))
-        lines.append(f"{name:12s} {value}")
-    Console(json=options.json, quiet=False).result(content, "\n".join(lines))
+    lines = [f"{_text(name):12s} {_text(value)}" for name, value in content.items()]
+    Console(json=options.json, quiet=options.quiet).result(content, "\n".join(lines))
     return 0
+
+
+def _text(value: Any) -> str:
+    """A value for people; what a file says must not steer their terminal."""
+    if isinstance(value, dict):
+        return ", ".join(f"{_text(k)} {_text(v)}" for k, v in value.items())
+    if isinstance(value, list):
+        return " x ".join(map(_text, value))
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = "-" if value is None or value == "" else str(value)
+    return "".join(c if c.isprintable() else "?" for c in text)

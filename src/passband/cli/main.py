@@ -1,16 +1,15 @@
 """The command `passband`: finds the verb, speaks of errors in one line."""
 
-import difflib
 import importlib
 import os
-import signal
 import sys
 
 from ..errors import InputError
 from ..version import __version__
-from .options import parse
+from .console import INTERRUPTED
+from .options import did_you_mean, parse
 
-# verb, or verb and task -> module and its dataclass of options
+# verb, or verb and task -> its module, and what it does
 VERBS: dict[tuple[str, ...], tuple[str, str]] = {
     ("demo",): ("demo", "the sample picture without and with Fourier features"),
     ("fit", "image"): ("fit_image", "fit a picture: PNG, JPEG, TIFF, NPY"),
@@ -28,16 +27,18 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; 0 done, 2 the user's input is wrong, 1 anything else."""
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(argv)
+        status = _dispatch(argv)
+        sys.stdout.flush()  # here, where a reader that has gone can be borne
+        return status
     except InputError as error:
         print(f"passband: {one_line(error)}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader of our output has gone: nothing to say
+    except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         print("passband: interrupted", file=sys.stderr)
-        return 128 + signal.SIGINT
+        return INTERRUPTED
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -47,31 +48,35 @@ def _dispatch(argv: list[str]) -> int:
     if argv[0] == "--version":
         print(f"passband {__version__}")
         return 0
-    verb = argv[0]
-    names = {v[0] for v in VERBS}
-    if verb not in names:
-        near = difflib.get_close_matches(verb, names, n=1)
-        hint = f"did you mean `{near[0]}`? " if near else ""
+    verbs = [words[0] for words in VERBS]
+    verb, rest = _take(argv, verbs)
+    if verb not in verbs:
+        hint = did_you_mean(verb, verbs)
         raise InputError(f"command `{verb}` is unknown; {hint}see `passband --help`")
     words: tuple[str, ...] = (verb,)
     if words not in VERBS:
-        tasks = [v[1] for v in VERBS if v[0] == verb]
-        task = argv[1] if len(argv) > 1 else ""
-        if task in ("", "-h", "--help"):
+        tasks = [words[1] for words in VERBS if words[0] == verb]
+        if not rest or rest == ["-h"] or rest == ["--help"]:
             print(_overview(verb))
             return 0
+        task, rest = _take(rest, tasks)
         if task not in tasks:
-            near = difflib.get_close_matches(task, tasks, n=1)
-            hint = f"did you mean `{near[0]}`? " if near else ""
             raise InputError(
-                f"`passband {verb}` takes {', '.join(tasks)}, not `{task}`; {hint}"
-                f"such as `passband {verb} {tasks[0]} FILE`"
+                f"`passband {verb}` takes {', '.join(tasks)}, not `{task}`; "
+                f"{did_you_mean(task, tasks)}see `passband {verb} --help`"
             )
         words = (verb, task)
     module = importlib.import_module(f"passband.cli.{VERBS[words][0]}")
-    prog = " ".join(("passband", *words))
-    options, given = parse(module.Options, prog, argv[len(words) :])
+    options, given = parse(module.Options, " ".join(("passband", *words)), rest)
     return module.run(options, given)
+
+
+def _take(argv: list[str], names: list[str]) -> tuple[str, list[str]]:
+    """The word that says what to do, and the others: it may stand behind flags."""
+    at = 0
+    if argv[0].startswith("-"):
+        at = next((k for k, word in enumerate(argv) if word in names), 0)
+    return argv[at], argv[:at] + argv[at + 1 :]
 
 
 def _overview(verb: str | None = None) -> str:
@@ -84,8 +89,9 @@ def _overview(verb: str | None = None) -> str:
 
 
 def one_line(error: Exception) -> str:
-    """A message without its line breaks."""
-    return " ".join(str(error).split())
+    """A message without its line breaks, and without what would steer a terminal."""
+    text = " ".join(str(error).split())
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 if __name__ == "__main__":

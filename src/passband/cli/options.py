@@ -5,26 +5,39 @@ of options, may import JAX or matplotlib.
 """
 
 import argparse
+import contextlib
 import dataclasses
 import difflib
+import math
+import re
 import types
 import typing
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import InputError
 
 T = TypeVar("T")
+Meta = Mapping[str, Any]
 
 
 def option(
-    default: Any, help: str, *, choices: tuple[str, ...] = (), metavar: str = ""
+    default: Any,
+    help: str,
+    *,
+    choices: tuple[str, ...] = (),
+    metavar: str = "",
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
 ) -> Any:
-    """A flag: `field_name` becomes `--field-name`."""
-    return dataclasses.field(
-        default=default,
-        kw_only=True,
-        metadata={"help": help, "choices": choices, "metavar": metavar},
-    )
+    """A flag: `field_name` becomes `--field-name`.
+
+    A number must be finite, from `least` to `most`, and greater than `above`.
+    """
+    meta = {"help": help, "choices": choices, "metavar": metavar}
+    bounds = {"least": least, "most": most, "above": above}
+    return dataclasses.field(default=default, kw_only=True, metadata=meta | bounds)
 
 
 def argument(
@@ -43,22 +56,6 @@ class Output:
     quiet: bool = option(False, "no progress and no messages, errors excepted")
 
 
-class _Parser(argparse.ArgumentParser):
-    """argparse, with one line per error and the nearest flag named."""
-
-    def error(self, message: str) -> NoReturn:
-        if message.startswith("unrecognized arguments: "):
-            word = message.split(": ", 1)[1].split()[0]
-            if word.startswith("-"):
-                known = [s for a in self._actions for s in a.option_strings]
-                near = difflib.get_close_matches(word.split("=")[0], known, n=1)
-                hint = f"did you mean `{near[0]}`? " if near else ""
-                message = f"option `{word}` is unknown; {hint}see `{self.prog} --help`"
-            else:
-                message = f"argument `{word}` is one too many; see `{self.prog} --help`"
-        raise InputError(message)
-
-
 def parse(cls: type[T], prog: str, args: list[str]) -> tuple[T, set[str]]:
     """The options, and the names of those that were given."""
     parser = _Parser(
@@ -68,45 +65,65 @@ def parse(cls: type[T], prog: str, args: list[str]) -> tuple[T, set[str]]:
         allow_abbrev=False,
     )
     hints = typing.get_type_hints(cls)
-    for f in dataclasses.fields(cls):  # pyright: ignore[reportArgumentType]
+    fields = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
+    for f in fields:
         _add(parser, f, hints[f.name])
     given = vars(parser.parse_intermixed_args(args))
-    for f in dataclasses.fields(cls):  # pyright: ignore[reportArgumentType]
-        missing = f.default is dataclasses.MISSING and f.name not in given
-        if missing or (given.get(f.name) is None and f.metadata.get("positional")):
+    for f in fields:
+        if f.metadata.get("positional") and not given.get(f.name):
             given.pop(f.name, None)
             if f.default is dataclasses.MISSING:
-                raise InputError(
-                    f"{f.metadata['metavar']} is missing; see `{prog} --help`"
-                )
+                what = f.metadata["metavar"]
+                raise InputError(f"{what} is missing; see `{prog} --help`")
     return cls(**given), set(given)
 
 
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`did you mean ...? ` where one of the known words is near, else nothing."""
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"did you mean `{near[0]}`? " if near else ""
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, with one line per error and the nearest flag named."""
+
+    def error(self, message: str) -> NoReturn:
+        see = f"see `{self.prog} --help`"
+        if message.startswith("unrecognized arguments: "):
+            word = message.split(": ", 1)[1].split()[0]
+            if word.startswith("-"):
+                known = [s for a in self._actions for s in a.option_strings]
+                hint = did_you_mean(word.split("=")[0], known)
+                raise InputError(f"option `{word}` is unknown; {hint}{see}")
+            raise InputError(f"argument `{word}` is one too many; {see}")
+        if found := re.fullmatch("argument (--[^:]*): expected one argument", message):
+            flag = found[1]
+            raise InputError(
+                f"`{flag}` needs a value; one that starts with a minus is written "
+                f"`{flag}=-...`"
+            )
+        raise InputError(re.sub(r"^argument \S+: ", "", message))
+
+
 def _add(parser: argparse.ArgumentParser, f: dataclasses.Field, hint: Any) -> None:
-    help = f.metadata["help"]
-    kind = _kind(hint)
+    help, metavar = f.metadata["help"].replace("%", "%%"), f.metadata["metavar"]
     if f.metadata.get("positional"):
         nargs = "*" if f.metadata["many"] else "?"
-        parser.add_argument(
-            f.name, nargs=nargs, help=help, metavar=f.metadata["metavar"]
-        )
+        parser.add_argument(f.name, nargs=nargs, help=help, metavar=metavar)
         return
-    flag = "--" + f.name.replace("_", "-")
+    flag, kind = "--" + f.name.replace("_", "-"), _kind(hint)
+    quiet = argparse.SUPPRESS  # so that only what was given is there
     if kind is bool:
-        parser.add_argument(
-            flag, action="store_true", default=argparse.SUPPRESS, help=help
-        )
+        parser.add_argument(flag, action="store_true", default=quiet, help=help)
         return
     shown = "" if f.default in (None, "") else f" (default: {f.default})"
     parser.add_argument(
         flag,
-        type=_reader(flag, kind),
-        choices=f.metadata["choices"] or None,
-        metavar=f.metadata["metavar"] or (kind.__name__.upper() if not
-                f.metadata["choices"] else None),
-        default=argparse.SUPPRESS,
-        help=(help + shown).replace("%", "%%"),
-    )  # fmt: skip
+        type=_reader(flag, kind, f.metadata),
+        metavar=metavar or "|".join(f.metadata["choices"]) or kind.__name__.upper(),
+        default=quiet,
+        help=help + shown,
+    )
 
 
 def _kind(hint: Any) -> type:
@@ -116,15 +133,39 @@ def _kind(hint: Any) -> type:
     return hint if isinstance(hint, type) else str
 
 
-def _reader(flag: str, kind: type):
-    words = {int: "a whole number", float: "a number"}
+def _reader(flag: str, kind: type, meta: Meta) -> Callable[[str], Any]:
+    """Reads the text of one option; its error is the whole line that is shown."""
 
     def read(text: str) -> Any:
-        try:
-            return kind(text)
-        except ValueError:
-            raise InputError(
-                f"`{flag}` (={text}) must be {words.get(kind, kind.__name__)}"
-            ) from None
+        value, must = None, "a whole number" if kind is int else "a number"
+        with contextlib.suppress(ValueError):
+            value = kind(text)
+            must = what_it_must_be(value, meta)
+        if must is not None:
+            # Not an InputError: argparse puts its own words for any ValueError.
+            raise argparse.ArgumentTypeError(f"`{flag}` (={text}) must be {must}")
+        return value
 
     return read
+
+
+def what_it_must_be(value: Any, meta: Meta) -> str | None:
+    """What an option's value fails to be, by the bounds that the option states."""
+    if choices := meta["choices"]:
+        if value in choices:
+            return None
+        return f"one of {', '.join(choices)}; {did_you_mean(value, choices)}".rstrip(
+            "; "
+        )
+    if not isinstance(value, int | float):
+        return None
+    if not math.isfinite(value):
+        return "a finite number"
+    least, most, above = meta["least"], meta["most"], meta["above"]
+    if least is not None and value < least:
+        return f"at least {least}"
+    if most is not None and value > most:
+        return f"at most {most}"
+    if above is not None and value <= above:
+        return f"more than {above}"
+    return None

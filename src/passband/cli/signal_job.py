@@ -15,7 +15,7 @@ from ..plot.style import png_bytes
 from ..tasks.regression import RegressionTask, regression_task
 from ..train.run_folder import RunFolder
 from ..whole_file import write_bytes
-from .fit import FitJob
+from .fit_job import FitJob
 from .fit_signal import Options
 
 
@@ -61,8 +61,8 @@ class SignalJob(FitJob):
         task: RegressionTask,
         field: Field,
         folder: RunFolder,
-        result: dict,
-        history: dict,
+        result: dict[str, Any],
+        history: dict[str, list[float]],
     ) -> dict[str, Any]:
         prediction = task.predict(field)
         result["metrics"] = task.metrics(field, prediction)

@@ -16,37 +16,45 @@ from ..errors import InputError
 from ..whole_file import write_bytes
 
 
-def write_checkpoint(path: Path, state: PyTree, **info: Any) -> None:
+def write_checkpoint(path: Path, state: PyTree, *, seconds: float) -> None:
     """Write a state whole or not at all; the last good one stays until then."""
     tensors = {f"{i:04d}": _bits(leaf) for i, leaf in enumerate(jax.tree.leaves(state))}
-    data = save_tensors(tensors, metadata={"passband": json.dumps(info)})
-    write_bytes(path, data)
+    info = json.dumps({"seconds": seconds})
+    write_bytes(path, save_tensors(tensors, metadata={"passband": info}))
 
 
-def read_checkpoint(path: Path, like: PyTree) -> tuple[PyTree, dict[str, Any]]:
-    """A state with the structure of `like`, and the facts written with it."""
-    leaves, structure = jax.tree.flatten(like)
+def read_checkpoint(path: Path, like: PyTree) -> tuple[PyTree, float]:
+    """A state with the structure of `like`, and the seconds spent to reach it."""
     try:
         data = path.read_bytes()
         tensors = load_tensors(data)
         size = int.from_bytes(data[:8], "little")
         info = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["passband"])
-    except (OSError, SafetensorError, ValueError, KeyError) as error:
-        raise InputError(f"checkpoint `{path}` cannot be read: {error}") from None
+        seconds = float(info["seconds"])
+    except (OSError, SafetensorError, ValueError, TypeError, LookupError) as error:
+        raise _unusable(path, f"cannot be read: {error}") from None
+    leaves, structure = jax.tree.flatten(like)
+    if len(tensors) != len(leaves):
+        raise _unusable(path, f"is of another run: {len(tensors)} arrays in it")
     restored = []
     for i, leaf in enumerate(leaves):
-        found = tensors.get(f"{i:04d}")
-        want = _bits(leaf)
+        found, want = tensors.get(f"{i:04d}"), _bits(leaf)
         if found is None or (found.shape, found.dtype) != (want.shape, want.dtype):
-            raise InputError(f"checkpoint `{path}` is of another run: leaf {i} differs")
+            raise _unusable(path, f"is of another run: array {i} differs")
         array = jnp.asarray(found)
-        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        if _is_key(leaf):
             array = jax.random.wrap_key_data(array)
         restored.append(array)
-    return jax.tree.unflatten(structure, restored), info
+    return jax.tree.unflatten(structure, restored), seconds
 
 
 def _bits(leaf: Any) -> np.ndarray:
-    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-        leaf = jax.random.key_data(leaf)
-    return np.asarray(leaf)
+    return np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
+
+
+def _is_key(leaf: Any) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _unusable(path: Path, why: str) -> InputError:
+    return InputError(f"checkpoint `{path}` {why}; `--overwrite` starts anew")
