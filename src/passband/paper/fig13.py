@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WIDE = 1 / 3
 """The share of the scales that counts as wide."""
 ROUNDINGS = 10.0
-"""Near machine precision: that many roundings of a float32 of 0.5, the signals' peak."""
+"""Near machine precision: so many roundings of a float32 of 0.5, the signals' peak."""
 
 
 class Fig13(Item):

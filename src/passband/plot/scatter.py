@@ -69,6 +69,9 @@ def error_scatter(
         _dress(axes, title)
         if i == 0:
             axes.set_ylabel("Mean squared error", color=INK)
+    if low is not None:
+        for mark, name in (("o", "Test"), ("x", "Train")):
+            figure.axes[0].plot([], [], mark, color=MUTED, markersize=4, label=name)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(
         handles,
@@ -87,29 +90,10 @@ def error_scatter(
 def _dots(
     axes: "Axes", x: np.ndarray, test: np.ndarray, train: np.ndarray | None, word: str
 ) -> None:
-    colour, label = colour_of(word), label_of(word)
-    both = train is not None
-    axes.plot(
-        x,
-        test,
-        "o",
-        color=colour,
-        markersize=4,
-        alpha=0.65,
-        markeredgewidth=0,
-        label=f"{label}, test" if both else label,
-    )
+    dot = {"color": colour_of(word), "alpha": 0.65}
+    axes.plot(x, test, "o", markersize=4, mew=0, label=label_of(word), **dot)
     if train is not None:
-        axes.plot(
-            x,
-            train,
-            "x",
-            color=colour,
-            markersize=3.5,
-            alpha=0.65,
-            markeredgewidth=0.9,
-            label=f"{label}, train",
-        )
+        axes.plot(x, train, "x", markersize=3.5, mew=0.9, **dot)
 
 
 def _dense(axes: "Axes", mean: float, spread: float) -> None:
