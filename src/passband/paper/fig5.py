@@ -139,6 +139,7 @@ class Fig5(Item):
                 found["trained"],
                 found["designed"][:, k],
                 labels=[f"α = {alpha:g}" for alpha in ALPHAS],
+                chosen_by=f"{loss} loss" if k == 0 else f"the {loss}'s loss",
             )
         return figures
 

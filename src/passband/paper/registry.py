@@ -11,8 +11,12 @@ IDS: tuple[str, ...] = (
     "table3",
     "fig2",
     "fig3",
+    "fig4",
+    "fig5",
     "fig7",
     "fig12",
+    "fig13",
+    "fig14",
 )
 
 

@@ -35,6 +35,7 @@ def design_figure(
     designed: ArrayLike,
     *,
     labels: Sequence[str],
+    chosen_by: str = "held-out loss",
 ) -> "Figure":
     """(a) the spectra of the designed kernels; (b) trained errors against the power p.
 
@@ -45,6 +46,7 @@ def design_figure(
         powers: (P,), the last one may be infinite.
         errors: (kinds, P, signals), test errors of networks trained with power laws.
         designed: (kinds, signals), the same with the designed amplitudes.
+        chosen_by: the loss that the amplitudes were designed for, for the legend.
     """
     rows, p = np.asarray(spectra, float), np.asarray(powers, float)
     y, ours = np.asarray(errors, float), np.asarray(designed, float)
@@ -60,7 +62,7 @@ def design_figure(
     place = np.where(np.isinf(p), INFINITE, p)
     for k, label in enumerate(labels):
         _errors(axes, place, y[k], ours[k], COLOURS[k % len(COLOURS)], label)
-    _dress(axes, p)
+    _dress(axes, p, chosen_by)
     return figure
 
 
@@ -130,8 +132,10 @@ def _errors(
     )
 
 
-def _dress(axes: "Axes", powers: np.ndarray) -> None:
+def _dress(axes: "Axes", powers: np.ndarray, chosen_by: str) -> None:
     axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * (high / low) ** 0.3)  # room for the legend
     ticks, names = [0.0, 0.5, 1.0, 1.5, 2.0], ["0", "0.5", "1", "1.5", "2"]
     if np.isinf(powers).any():
         ticks, names = [*ticks, INFINITE], [*names, r"$\infty$"]
@@ -140,5 +144,5 @@ def _dress(axes: "Axes", powers: np.ndarray) -> None:
     axes.set_ylabel("Mean squared error", color=INK)
     axes.set_title("(b) Trained networks, held-out points")
     axes.plot([], [], "x", color=MUTED, ms=8, mew=2, label="best power law")
-    axes.plot([], [], ":", color=MUTED, lw=2.4, label="optimised $a_j$")
+    axes.plot([], [], ":", color=MUTED, lw=2.4, label=f"$a_j$ by {chosen_by}")
     axes.legend(loc="upper right", ncols=2)

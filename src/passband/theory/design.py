@@ -48,6 +48,8 @@ class Design:
     frequencies: Float[np.ndarray, " m"]
     amplitudes: Float[np.ndarray, " m"]
     losses: Float[np.ndarray, " steps"]
+    norm: float = 1.0
+    """What the amplitudes were divided by; only their ratios matter."""
 
     def encoding(self) -> FourierFeatures:
         """The mapping that was designed."""
@@ -94,7 +96,8 @@ def design_amplitudes(
             training=training,
         )
         a = np.abs(np.asarray(a))
-        return Design(b, a / np.linalg.norm(a), np.asarray(losses))
+        norm = float(np.linalg.norm(a))
+        return Design(b, a / norm, np.asarray(losses), norm)
 
 
 def predicted_loss(
