@@ -1,5 +1,6 @@
 """The state of one run, and the one step that advances it."""
 
+import functools
 from collections.abc import Callable
 
 import equinox as eqx
@@ -37,11 +38,13 @@ def decaying_rate(start: float, factor: float, every: float) -> Rate:
     return Rate(jnp.float32(start), jnp.float32(factor), jnp.float32(every))
 
 
+@functools.cache  # one object, so that a second run finds the first one's program
 def adam() -> optax.GradientTransformation:
     """Adam at unit rate, as the paper set it (protocol 1.1)."""
     return optax.adam(1.0, b1=0.9, b2=0.999, eps=1e-8)
 
 
+@functools.cache
 def sgd() -> optax.GradientTransformation:
     """Plain gradient descent at unit rate."""
     return optax.sgd(1.0)
