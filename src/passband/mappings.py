@@ -224,7 +224,9 @@ class Positional(Fourier):
                 f"`m` (={self.m}) must be at least {2 * d} in {d} dimensions"
             )
         per_axis = 2 ** np.linspace(0, self.octaves, self.m // d) - 1
-        return _on_axes(per_axis, d)
+        # All frequencies of an axis before the next axis: the notebooks' order, on which
+        # it depends what the 2020 keys give.
+        return jnp.asarray(np.kron(np.eye(d), per_axis[:, None]), jnp.float32)
 
     def _reach(self) -> float:
         return 2**self.octaves - 1
@@ -245,7 +247,9 @@ class Octaves(Fourier):
 
     def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
         del key
-        return _on_axes(2.0 ** np.arange(self.count), d)
+        # All axes of an octave before the next octave: again the notebook's order.
+        octaves = 2.0 ** np.arange(self.count)[:, None]
+        return jnp.asarray(np.kron(octaves, np.eye(d)), jnp.float32)
 
     def _reach(self) -> float:
         return 2.0 ** (self.count - 1)
@@ -370,12 +374,6 @@ def _positive(name: str, value: float) -> None:
         raise InputError(
             f"`{name}` scale (={value:g}) must be positive; for no mapping use `none`"
         )
-
-
-def _on_axes(per_axis: np.ndarray, d: int) -> Float[Array, "m d"]:
-    # Axis by axis within each frequency: the notebooks' order, needed by their keys.
-    B = per_axis[:, None, None] * np.eye(d)
-    return jnp.asarray(B.reshape(-1, d), jnp.float32)
 
 
 def _rotation(word: str) -> Float[Array, "3 3"]:
