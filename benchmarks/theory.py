@@ -13,6 +13,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -45,7 +46,7 @@ def rows() -> dict[str, Callable[[], object]]:
         b = np.asarray(gaussian.frequencies, float)[:, 0]
         return np.cos(2 * np.pi * np.outer(np.arange(2**14) / 2**14, b)).sum(axis=1)
 
-    net = {"layers": 4, "width": 256}
+    net: Any = {"layers": 4, "width": 256}
     return {
         "spectrum, whole frequencies, 2^20 points": lambda: circulant_eigenvalues(
             kernel_row(whole, 2**20, **net)
