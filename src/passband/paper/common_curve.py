@@ -1,7 +1,6 @@
 """Whether several families of dots lie on one curve, and how far they scatter."""
 
 import dataclasses
-from typing import Self
 
 import numpy as np
 
@@ -31,29 +30,6 @@ class CommonCurve:
     explained: float
     """The share of the variance of log10(error) that the one curve takes away."""
 
-    @classmethod
-    def fit(cls, widths: np.ndarray, errors: np.ndarray) -> Self:
-        """Fit the (families, ...) dots."""
-        x = np.log2(np.asarray(widths, float)).reshape(len(widths), -1)
-        y = np.log10(np.asarray(errors, float)).reshape(len(errors), -1)
-        knots = np.quantile(x, KNOTS)
-        coefficients, together = _least_squares(x.ravel(), y.ravel(), knots)
-        apart = sum(_least_squares(a, b, knots)[1] for a, b in zip(x, y, strict=True))
-        spare = y.size - len(y) * FREE
-        within = between = None
-        if spare >= y.size / 3:
-            variance = apart / spare
-            more = together / (y.size - FREE) - variance
-            within, between = float(np.sqrt(variance)), float(np.sqrt(max(more, 0.0)))
-        return cls(
-            knots,
-            coefficients,
-            (float(x.min()), float(x.max())),
-            within,
-            between,
-            float(1 - together / np.sum((y - y.mean()) ** 2)),
-        )
-
     @property
     def one(self) -> bool | None:
         """Whether the families lie on one curve; None if dots are too few to tell."""
@@ -82,6 +58,29 @@ class CommonCurve:
         """The curve at the narrowest and at the widest, over its lowest."""
         _, errors = self.points(2000)
         return float(errors[0] / errors.min()), float(errors[-1] / errors.min())
+
+
+def fit_curve(widths: np.ndarray, errors: np.ndarray) -> CommonCurve:
+    """The common curve of (families, ...) dots."""
+    x = np.log2(np.asarray(widths, float)).reshape(len(widths), -1)
+    y = np.log10(np.asarray(errors, float)).reshape(len(errors), -1)
+    knots = np.quantile(x, KNOTS)
+    coefficients, together = _least_squares(x.ravel(), y.ravel(), knots)
+    apart = sum(_least_squares(a, b, knots)[1] for a, b in zip(x, y, strict=True))
+    spare = y.size - len(y) * FREE
+    within = between = None
+    if spare >= y.size / 3:
+        variance = apart / spare
+        more = together / (y.size - FREE) - variance
+        within, between = float(np.sqrt(variance)), float(np.sqrt(max(more, 0.0)))
+    return CommonCurve(
+        knots,
+        coefficients,
+        (float(x.min()), float(x.max())),
+        within,
+        between,
+        float(1 - together / np.sum((y - y.mean()) ** 2)),
+    )
 
 
 def _basis(x: np.ndarray, knots: np.ndarray) -> np.ndarray:

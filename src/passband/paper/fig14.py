@@ -4,10 +4,17 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from ..field import make_field
+from ..tasks.regression import RegressionTask
+from ..train.loop import Config
+from ..train.population import run_population
 from . import published
 from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .readings import readings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +69,7 @@ class Fig14(Item):
         numbers = _numbers(centres, errors, comparable=full)
         return Outcome(
             numbers=numbers,
-            claims=_claims(centres, errors, numbers),
+            claims=(*_claims(centres, errors), readings(numbers)),
             arrays={"centres": centres, **errors},
             settings={
                 **dataclasses.asdict(setting),
@@ -94,14 +101,6 @@ def bump(centre: float) -> np.ndarray:
 
 def train(word: str, centres: np.ndarray, setting: Setting) -> np.ndarray:
     """Mean squared errors, (centres, initialisations), of one population."""
-    import jax
-    import jax.numpy as jnp
-
-    from ..field import make_field
-    from ..tasks.regression import RegressionTask
-    from ..train.loop import Config
-    from ..train.population import run_population
-
     with jax.threefry_partitionable(False):
         # A split's keys depend on their number: always the paper's 20.
         keys = list(jax.random.split(jax.random.PRNGKey(10), 20))[: setting.inits]
@@ -159,9 +158,7 @@ def _numbers(
     )
 
 
-def _claims(
-    centres: np.ndarray, errors: dict[str, np.ndarray], numbers: tuple[Number, ...]
-) -> tuple[Claim, ...]:
+def _claims(centres: np.ndarray, errors: dict[str, np.ndarray]) -> tuple[Claim, ...]:
     means = {name: values.mean(axis=1) for name, values in errors.items()}
     ranges = {name: float(m.max() / m.min()) for name, m in means.items()}
     far = _away(centres)

@@ -17,8 +17,9 @@ from ..tasks.signal1d import Signal1D, signal_tasks
 from ..train.loop import Config
 from ..train.population import run_population
 from . import published
-from .common_curve import CommonCurve
+from .common_curve import CommonCurve, fit_curve
 from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .readings import readings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,7 +73,7 @@ class Fig4(Item):
         setting = SETTINGS[preset]
         found = networks(setting, say)
         curves = [
-            CommonCurve.fit(rms, test)
+            fit_curve(rms, test)
             for rms, test in zip(found["rms"], found["test"], strict=True)
         ]
         numbers = _numbers(found, curves, comparable=preset is Preset.FULL)
@@ -277,21 +278,5 @@ def _claims(
                 for a, (left, right) in zip(at, ends, strict=True)
             ),
         ),
-        readings(numbers),
-    )
-
-
-def readings(numbers: tuple[Number, ...], *, skip: str = "rms") -> Claim:
-    """Whether what was read off the plots comes back within 15 %."""
-    compared = [
-        n
-        for n in numbers
-        if n.comparable and n.printed and n.ours and not n.name.endswith(skip)
-    ]
-    apart = {n.name: (n.ours or 0) / (n.printed or 1) - 1 for n in compared}
-    return judge(
-        "errors read off the plots are ours to 15 %",
-        all(abs(a) <= 0.15 for a in apart.values()) if compared else None,
-        "; ".join(f"{name} {100 * a:+.0f} %" for name, a in apart.items())
-        or "this preset is smaller than the paper's run",
+        readings(n for n in numbers if not n.name.endswith("rms")),
     )

@@ -1,6 +1,7 @@
 """Fig. 5: amplitudes chosen by the theory, beside the best power law."""
 
 import dataclasses
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -273,6 +274,7 @@ def reference_bins() -> np.ndarray:
     return np.array([spectrum(power_law(float(p), 128), Setting())[bins] for p in rows])
 
 
+@functools.lru_cache
 def _largest(setting: Setting) -> float:
     return float(spectrum(power_law(math.inf, setting.n), setting).max())
 

@@ -7,6 +7,7 @@ import numpy as np
 from .. import theory
 from . import published
 from .item import Claim, Number, judge
+from .readings import SMALLER, readings
 
 if TYPE_CHECKING:
     from .fig5 import Study
@@ -143,7 +144,9 @@ def claims_of(
             "neither is a_j optimised by the notebook's loss", trained[:, 1], judged
         ),
         _line_claim(numbers),
-        _readings(numbers),
+        readings(
+            n for n in numbers if " error of " in n.name or n.name.endswith("loss")
+        ),
     )
 
 
@@ -174,22 +177,4 @@ def _line_claim(numbers: tuple[Number, ...]) -> Claim:
             f"{n.name[9:-3]} {n.ours:.2f}, printed {n.printed:.2f}" for n in found
         )
         or SMALLER,
-    )
-
-
-SMALLER = "this preset is smaller than the paper's run"
-
-
-def _readings(numbers: tuple[Number, ...]) -> Claim:
-    """Errors and amplitudes read off the plots, ours to 15 %."""
-    found = [
-        n
-        for n in numbers
-        if n.comparable and (" error of " in n.name or n.name.endswith("loss"))
-    ]
-    apart = {n.name: (n.ours or 0) / (n.printed or 1) - 1 for n in found}
-    return judge(
-        "errors and amplitudes read off the plots are ours to 15 %",
-        all(abs(a) <= 0.15 for a in apart.values()) if found else None,
-        "; ".join(f"{name} {100 * a:+.0f} %" for name, a in apart.items()) or SMALLER,
     )
