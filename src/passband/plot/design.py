@@ -135,7 +135,7 @@ def _errors(
 def _dress(axes: "Axes", powers: np.ndarray, chosen_by: str) -> None:
     axes.set_yscale("log")
     low, high = axes.get_ylim()
-    axes.set_ylim(low, high * (high / low) ** 0.3)  # room for the legend
+    axes.set_ylim(low, high * (high / low) ** 0.2)  # room for the legend
     ticks, names = [0.0, 0.5, 1.0, 1.5, 2.0], ["0", "0.5", "1", "1.5", "2"]
     if np.isinf(powers).any():
         ticks, names = [*ticks, INFINITE], [*names, r"$\infty$"]
