@@ -7,14 +7,20 @@ import pytest
 import scipy.stats
 
 from passband.errors import InputError
-from passband.mappings import nyquist_warning
+from passband.mappings import FourierFeatures, nyquist_warning
 from passband.words import parse_mapping
 
 KEY = jax.random.key(0)
 
 
+def _draw(word, d, key=KEY) -> FourierFeatures:
+    encoding = parse_mapping(word).draw(key, d)
+    assert isinstance(encoding, FourierFeatures)
+    return encoding
+
+
 def _B(word, d, key=KEY):
-    return np.asarray(parse_mapping(word).draw(key, d).frequencies)
+    return np.asarray(_draw(word, d, key).frequencies)
 
 
 def test_positional_subtracts_one_and_includes_its_end_point():
@@ -104,7 +110,7 @@ def test_one_base_matrix_serves_all_scales():
 
 def test_dense_amplitudes():
     def a(word):
-        return np.asarray(parse_mapping(word).draw(KEY, 1).amplitudes)
+        return np.asarray(_draw(word, 1).amplitudes)
 
     np.testing.assert_allclose(a("dense:p=1,m=4"), [1, 1 / 2, 1 / 3, 1 / 4], rtol=1e-6)
     np.testing.assert_array_equal(a("dense:p=inf,m=4"), [1, 0, 0, 0])

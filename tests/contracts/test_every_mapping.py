@@ -31,6 +31,12 @@ def _points(n, d, seed=0):
     return np.random.default_rng(seed).uniform(-1, 2, (n, d)).astype(np.float32)
 
 
+def _fourier(word, d) -> FourierFeatures:
+    encoding = parse_mapping(word).draw(jax.random.key(0), d)
+    assert isinstance(encoding, FourierFeatures)
+    return encoding
+
+
 def test_every_name_has_its_contract():
     assert list(WORDS) == mapping_names()
 
@@ -56,8 +62,8 @@ def test_vmap_is_a_loop(word, d):
 
 @FOURIER
 def test_inner_product_depends_on_the_difference_only(word, d):
-    encoding = parse_mapping(word).draw(jax.random.key(0), d)
-    points = _points(40, d)
+    encoding = _fourier(word, d)
+    points = jnp.asarray(_points(40, d))
     u, v = points[:20], points[20:]
     shift = _points(1, d, seed=1)
     gamma = jax.vmap(encoding)
@@ -69,8 +75,7 @@ def test_inner_product_depends_on_the_difference_only(word, d):
 
 @FOURIER
 def test_inner_product_is_the_sum_of_cosines(word, d):
-    encoding = parse_mapping(word).draw(jax.random.key(0), d)
-    assert isinstance(encoding, FourierFeatures)
+    encoding = _fourier(word, d)
     u, v = _points(2, d)
     a = np.asarray(encoding.amplitudes, np.float64)
     B = np.asarray(encoding.frequencies, np.float64)
@@ -81,7 +86,7 @@ def test_inner_product_is_the_sum_of_cosines(word, d):
 
 @FOURIER
 def test_phase_error_is_within_the_float32_bound(word, d):
-    encoding = parse_mapping(word).draw(jax.random.key(0), d)
+    encoding = _fourier(word, d)
     points = _points(200, d)
     B = np.asarray(encoding.frequencies, np.float64)
     turns = points.astype(np.float64) @ B.T

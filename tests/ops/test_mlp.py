@@ -50,7 +50,7 @@ def test_values_and_gradients(precision, tolerance, slope):
     def total(x, W, b):
         return jnp.sum(mlp(x, W, b, precision) * jnp.asarray(g, jnp.float32))
 
-    out = mlp(*f32, precision)
+    out = mlp(f32[0], f32[1], f32[2], precision)
     assert out.dtype == jnp.float32
     _close(out, y, tolerance)
     gx, gW, gb = jax.grad(total, argnums=(0, 1, 2))(*f32)
@@ -70,10 +70,9 @@ def test_a_stack_of_networks_is_each_of_them():
     stack = jax.tree.map(lambda *a: jnp.asarray(np.stack(a), jnp.float32), *ones)
     together = jax.vmap(lambda x, W, b: mlp(x, W, b, Precision.BFLOAT16))(*stack)
     for k in range(3):
-        alone = jax.tree.map(lambda a, k=k: a[k], stack)
-        np.testing.assert_allclose(
-            together[k], mlp(*alone, Precision.BFLOAT16), atol=2e-2
-        )
+        x, W, b = jax.tree.map(lambda a, k=k: a[k], stack)
+        alone = mlp(x, W, b, Precision.BFLOAT16)
+        np.testing.assert_allclose(together[k], alone, atol=2e-2)
 
 
 def test_precision_words():

@@ -156,11 +156,11 @@ def _table(content: dict[str, Any]) -> str:
     ]
     lines += [_line(row) for row in content["rows"]]
     if content["sizes"]:
-        lines.append("points a step, ms a step, ns a point, planned MiB")
+        lines.append("points a step, ms a step, ns a point, MiB planned, MiB used")
     for row in content["sizes"]:
         lines.append(
             f"{row['points']:9d} {1e3 * row['seconds']:9.3f} "
             f"{1e9 * row['seconds'] / row['points']:9.2f} "
-            f"{row['planned_bytes'] / 2**20:9.0f}"
+            f"{row['planned_bytes'] / 2**20:9.0f} {row['used_bytes'] / 2**20:9.0f}"
         )
     return "\n".join(lines)

@@ -77,4 +77,5 @@ def measure_torch(
         points_per_second=shape.points / seconds,
         tflops=shape.flop / seconds / 1e12,
         planned_bytes=0,
+        used_bytes=0,
     )

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -19,6 +19,8 @@ from ..tasks.task import Task
 from .loop import Config, History, start, unroll
 from .memory import budget, bytes_of_run
 from .state import Rate, State, adam, advance
+
+T = TypeVar("T", bound=Task)
 
 
 def run_population(
@@ -109,7 +111,7 @@ def population_chunk(
     return jax.lax.scan(body, state, length=length, unroll=unroll())
 
 
-def stack(tasks: Sequence[Task]) -> tuple[Task, PyTree]:
+def stack(tasks: Sequence[T]) -> tuple[T, PyTree]:
     """One task with a leading run axis, and which leaves have it.
 
     A leaf that is the same object in every task (the coordinates, say) is held once.

@@ -1,10 +1,10 @@
 """How fast this machine trains: points a second and FLOP a second of the real step."""
 
 import dataclasses
-import functools
 import itertools
 import time
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -75,6 +75,9 @@ class Timing:
     points_per_second: float
     tflops: float
     planned_bytes: int
+    """By `train.memory`, from the shapes."""
+    used_bytes: int
+    """By XLA's own account of the compiled program."""
 
 
 def measure(
@@ -104,20 +107,24 @@ def measure(
         states.append(start(field, config, key=jax.random.key(k)))
     planned = runs * bytes_of_run(states[0].field, shape.points)
     optimiser = adam()
-    if runs == 1:
-        state = states[0]
-        advance = functools.partial(_one, tasks[0], optimiser, steps)
-    else:
-        state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-        advance = functools.partial(_many, *stack(tasks), optimiser, steps)
     begun = time.perf_counter()
-    state, losses = advance(state)
+    if runs == 1:
+        task, state, rest = tasks[0], states[0], (optimiser, steps)
+        jitted: Any = chunk
+    else:
+        task, axes = stack(tasks)
+        state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+        rest = (axes, optimiser, steps)
+        jitted = population_chunk
+    program = jitted.lower(task, state, *rest).compile()
+    compiling = time.perf_counter() - begun
+    used = program.compiled.memory_analysis()
+    state, losses = program(task, state, *rest)
     losses.block_until_ready()
-    first = time.perf_counter() - begun
     taken = []
     for _ in range(repeats):
         begun = time.perf_counter()
-        state, losses = advance(state)
+        state, losses = program(task, state, *rest)
         losses.block_until_ready()
         taken.append((time.perf_counter() - begun) / steps)
     if not np.isfinite(losses).all():
@@ -127,19 +134,12 @@ def measure(
     return Timing(
         seconds=seconds,
         spread=float(high - low) / 2,
-        compile_seconds=max(0.0, first - steps * seconds),
+        compile_seconds=compiling,
         points_per_second=runs * shape.points / seconds,
         tflops=runs * shape.flop / seconds / 1e12,
         planned_bytes=planned,
+        used_bytes=used.temp_size_in_bytes + used.argument_size_in_bytes,
     )
-
-
-def _one(task, optimiser, steps, state):
-    return chunk(task, state, optimiser, steps)
-
-
-def _many(task, axes, optimiser, steps, state):
-    return population_chunk(task, state, axes, optimiser, steps)
 
 
 def matmul_peak(precision: Precision, size: int, *, repeats: int = 5) -> float:
