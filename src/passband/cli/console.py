@@ -40,10 +40,11 @@ class Console:
         elif not self.quiet:
             print(text)
 
-    def progress(self, text: str) -> None:
-        """A line that the next one replaces; at most ten a second."""
+    def progress(self, text: str, *, often: bool = True) -> None:
+        """A line that the next one replaces; of those that come often, ten a second."""
         now = time.monotonic()
-        if self.live and (self._drawn is None or now - self._drawn > 0.1):
+        late = self._drawn is None or now - self._drawn > 0.1
+        if self.live and (late or not often):
             self._clear()
             # A line that wraps cannot be taken back.
             width = shutil.get_terminal_size().columns

@@ -30,15 +30,15 @@ from .session import train
 def fit(job: FitJob, options: FitOptions, given: set[str]) -> int:
     """Fit a file and leave a run folder."""
     console = Console(json=options.json, quiet=options.quiet)
+    if options.file is None and not options.resume:
+        raise InputError(f"FILE is missing; see `passband fit {job.name} --help`")
     place, folder = run_path(options), None
     if options.resume:
         if options.overwrite:
             raise InputError("`--resume` and `--overwrite` exclude each other")
         folder = RunFolder.open(place)
         options = take_up(options, given, folder.config, job.name)
-    if options.file is None:
-        raise InputError(f"FILE is missing; see `passband fit {job.name} --help`")
-    path = Path(options.file)
+    path = Path(str(options.file))
     job.read(path)
     word = job.default_mapping() if options.mapping is None else options.mapping
     mapping = parse_mapping(word)
@@ -80,6 +80,7 @@ def fit(job: FitJob, options: FitOptions, given: set[str]) -> int:
             console=console,
             save_every=options.save_every,
         )
+        console.progress("evaluating the field, writing the report", often=False)
         result = _finish(job, task, mapping, state, seconds, folder)
     except Diverged as error:
         console.error(
@@ -154,8 +155,11 @@ def _summary(result: dict[str, Any]) -> str:
         f"{name} {value:.4f}" if name == "ssim" else f"{name} {value:.2f} dB"
         for name, value in result["metrics"].items()
     )
+    evaluated = ""
+    if "evaluated" in result:
+        evaluated = f"metrics, preview and report are of {result['evaluated']}\n"
     return (
         f"{result['mapping']}: {metrics}; {result['steps']} steps in "
-        f"{duration(result['seconds'])} on {result['device']}\n"
+        f"{duration(result['seconds'])} on {result['device']}\n{evaluated}"
         f"model   {result['model']}\nreport  {result['run']}/report.html"
     )

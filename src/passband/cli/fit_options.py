@@ -20,7 +20,9 @@ class FitOptions(Output):
         metavar="WORD",
     )
     steps: int = option(2000, "training steps", least=1)
-    lr: float | None = option(None, "learning rate (default: the paper's)", above=0)
+    lr: float | None = option(
+        None, "learning rate (default: the paper's)", above=0, most=1e30
+    )
     batch: int | None = option(
         None, "points a step (default: what the device does in time)", least=1
     )

@@ -30,7 +30,8 @@ def run(options: Options, given: set[str]) -> int:
         "parameters": sum(W.size for W in (*field.mlp.weights, *field.mlp.biases)),
         "bytes": Path(options.model).stat().st_size,
     }
-    lines = [f"{_text(name):12s} {_text(value)}" for name, value in content.items()]
+    shown = content | {"layers": "-".join(map(str, content["layers"]))}
+    lines = [f"{_text(name):12s} {_text(value)}" for name, value in shown.items()]
     Console(json=options.json, quiet=options.quiet).result(content, "\n".join(lines))
     return 0
 

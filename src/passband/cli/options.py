@@ -102,7 +102,9 @@ class _Parser(argparse.ArgumentParser):
                 f"`{flag}` needs a value; one that starts with a minus is written "
                 f"`{flag}=-...`"
             )
-        raise InputError(re.sub(r"^argument \S+: ", "", message))
+        # What a reader of values refused is a whole line; the rest is argparse's own.
+        line = re.sub(r"^argument \S+: `", "`", message)
+        raise InputError(f"{line}; {see}" if line == message else line)
 
 
 def _add(parser: argparse.ArgumentParser, f: dataclasses.Field, hint: Any) -> None:

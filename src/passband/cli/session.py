@@ -50,7 +50,8 @@ def train(
         if interrupted:
             raise KeyboardInterrupt
 
-    console.progress(f"step {int(state.step)}/{training.steps}  compiling")
+    start = f"step {int(state.step)}/{training.steps}"
+    console.progress(f"{start}  compiling", often=False)
     previous = signal.signal(signal.SIGINT, on_interrupt)
     try:
         run(task, state.field, training, key=key, state=state, seconds=seconds,

@@ -89,7 +89,8 @@ def write_report(
     body += [f"<footer>passband {html.escape(__version__)}</footer>"]
     text = html.page(title, readable(colour_of(mapping)), body)
     with whole_file(path) as part:
-        part.write_text(text, encoding="utf-8")
+        # A file's name may hold bytes that are no text.
+        part.write_text(text, encoding="utf-8", errors="replace")
 
 
 def image_bytes(figure: "Figure | bytes") -> bytes:
@@ -197,10 +198,12 @@ def _usage(
     steps = result.get("steps")
     if task and isinstance(steps, int):
         source = shlex.quote(_source(path, config))
+        # A run that was stopped early goes on to its end first: steps only grow.
+        more = max(2 * steps, config.get("steps", 0))
         parts.append(
             html.listing(
                 "Go on training from where it stopped.",
-                f"passband fit {task} {source} --out . --resume --steps {2 * steps}",
+                f"passband fit {task} {source} --out . --resume --steps {more}",
             )
         )
     return parts

@@ -115,9 +115,9 @@ def split_pixels(
     shape: tuple[int, int], holdout: str, seed: int
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Flat indices of training and held-out pixels; None stands for all, for none."""
-    index = np.arange(shape[0] * shape[1]).reshape(shape)
     if holdout == "none":
         return None, None
+    index = np.arange(shape[0] * shape[1]).reshape(shape)
     if holdout == "quarter":
         return index[::2, ::2].ravel(), index[1::2, 1::2].ravel()
     try:
