@@ -60,6 +60,14 @@ def test_nothing_but_the_files_is_left_behind(tmp_path: Path):
     ]  # fmt: skip
 
 
+def test_numbers_and_claims_need_no_arrays(tmp_path: Path):
+    save(tmp_path, RESULT).with_suffix(".npz").unlink()
+    back = load(tmp_path, Preset.SMOKE, "fig2", arrays=False)
+    assert back.outcome.verdict == "differs" and not back.outcome.arrays
+    with pytest.raises(InputError, match=r"fig2.npz` is not there"):
+        load(tmp_path, Preset.SMOKE, "fig2")
+
+
 def test_a_missing_result_names_the_command(tmp_path: Path):
     match = r"fig2.json` is not there; `passband paper run fig2 --preset full` makes it"
     with pytest.raises(InputError, match=match):
@@ -114,6 +122,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path):
 def test_provenance_names_no_folder_of_this_machine():
     found = results.provenance(
         Outcome(settings={"precision": "float64"}),
+        commit=results.commit_now(),
         command="passband paper run fig2 --preset smoke",
         device="cpu",
         seconds=1.26,

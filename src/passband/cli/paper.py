@@ -102,12 +102,13 @@ def _run(
     if resume and results.exists(folder, preset, item.id):
         console.say(f"{item.id}: already there")
         return results.load(folder, preset, item.id)
-    begun = time.perf_counter()
+    begun, commit = time.perf_counter(), results.commit_now()
     console.say(f"{item.id}: {item.title} ({preset.value})")
     outcome = item.run(preset, lambda text: console.progress(f"{item.id}: {text}"))
     command = f"passband paper run {item.id} --preset {preset.value}"
     origin = results.provenance(
         outcome,
+        commit=commit,
         command=command,
         device=device_name(),
         seconds=time.perf_counter() - begun,
@@ -134,7 +135,8 @@ def _list(items: "list[Item]", folder: Path, options: Options) -> int:
     for item in items:
         verdict = None
         if results.exists(folder, preset, item.id):
-            verdict = results.load(folder, preset, item.id).outcome.verdict
+            found = results.load(folder, preset, item.id, arrays=False)
+            verdict = found.outcome.verdict
         rows.append(
             {
                 "id": item.id,

@@ -82,8 +82,12 @@ def save_figures(
     return paths
 
 
-def load(folder: Path, preset: Preset, id: str) -> Result:
-    """Read a result back; one that is missing or damaged is an `InputError`."""
+def load(folder: Path, preset: Preset, id: str, *, arrays: bool = True) -> Result:
+    """Read a result back; one that is missing or damaged is an `InputError`.
+
+    Args:
+        arrays: read them too; numbers and claims need no more than the JSON.
+    """
     path = path_of(folder, preset, id)
     again = f"`passband paper run {id} --preset {preset.value}` makes it"
     try:
@@ -91,7 +95,7 @@ def load(folder: Path, preset: Preset, id: str) -> Result:
         outcome = Outcome(
             numbers=tuple(Number(**n) for n in content["numbers"]),
             claims=tuple(Claim(**c) for c in content["claims"]),
-            arrays=_arrays(path.with_suffix(".npz")),
+            arrays=_arrays(path.with_suffix(".npz")) if arrays else {},
             settings=dict(content["settings"]),
         )
         provenance = dict(content["provenance"])
@@ -115,14 +119,18 @@ def exists(folder: Path, preset: Preset, id: str) -> bool:
 
 
 def provenance(
-    outcome: Outcome, *, command: str, device: str, seconds: float
+    outcome: Outcome, *, commit: str | None, command: str, device: str, seconds: float
 ) -> dict[str, Any]:
-    """Where a result comes from; nothing in it names the machine's folders."""
+    """Where a result comes from; nothing in it names the machine's folders.
+
+    Args:
+        commit: from `commit_now` before the run, whose code is that of its start.
+    """
     import jax
 
     return {
         "version": __version__,
-        "commit": _commit(),
+        "commit": commit,
         "command": command,
         "device": device,
         "precision": outcome.settings.get("precision", "float32"),
@@ -132,7 +140,7 @@ def provenance(
     }
 
 
-def _commit() -> str | None:
+def commit_now() -> str | None:
     """The commit of the source tree this package runs from, if it runs from one."""
     package = Path(__file__).resolve().parents[1]
     root = package.parents[1]
