@@ -8,9 +8,9 @@ import pytest
 import scipy.linalg
 
 from passband import theory
-from passband.paper import convergence, fig3, fig12
+from passband.paper import convergence, fig3, fig3_claims, fig12
 from passband.paper.convergence import NAMES, Study
-from passband.paper.fig3 import Losses
+from passband.paper.fig3_claims import Losses
 from passband.paper.item import Preset
 
 
@@ -92,9 +92,9 @@ def test_a_narrow_network_shows_the_order_but_not_the_numbers(found: Study, item
 
 def test_claims_fail_when_the_curves_are_swapped(found: Study):
     turned = dataclasses.replace(found, outputs=found.outputs[::-1])
-    verdicts = [c.verdict for c in fig3.ordering_claims(Losses(turned))[:2]]
+    verdicts = [c.verdict for c in fig3_claims.ordering_claims(Losses(turned))[:2]]
     assert "differs" in verdicts
-    assert "differs" in [c.verdict for c in fig3.band_claims(turned)]
+    assert "differs" in [c.verdict for c in fig3_claims.band_claims(turned)]
     assert "differs" in [c.verdict for c in fig12.gradual_claims(turned)]
 
 

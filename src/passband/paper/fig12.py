@@ -5,16 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .convergence import NAMES, Study, study
-from .fig3 import (
-    BINS,
-    NOTES,
-    Losses,
-    arrays,
-    figure,
-    ordering_claims,
-    printed_claims,
-    settings,
-)
+from .fig3 import NOTES, arrays, figure, settings
+from .fig3_claims import BINS, Losses, ordering_claims, printed_claims
 from .item import Claim, Item, Outcome, Preset, Say, judge
 
 if TYPE_CHECKING:
