@@ -1,11 +1,13 @@
 """Row-tile programs for a Hopper GPU: a matrix product and all that rides on it.
 
-Each takes a few tiles of rows through one layer and writes once what the next layer or
-the backward pass reads. Products are bfloat16 with float32 sums. Rows come in whole
-multiples of a program's share (see `Tiling`), features in multiples of `CHUNK`.
-"""
+A program takes `tiles` tiles of `ROWS` points through one layer, the next tile on its
+way while one is worked on, and writes only what the next layer or the backward pass
+reads. Products are bfloat16 with float32 sums. The number of points is a multiple of
+what a program takes, hidden widths are 128 or 256, features a multiple of `CHUNK`.
 
-import dataclasses
+Triton copies ahead on chip when a loop has three stages or more (with two, a copy is
+asked for where it is waited for) and only for what a product reads.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -14,72 +16,84 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 from jaxtyping import Array, BFloat16, Float32
 
+ROWS = 64
+"""Points in a tile: the fewest that Hopper's matrix instruction takes."""
 CHUNK = 64
-"""Frequencies that a program encodes between two products."""
+"""Features that are multiplied at a time."""
+COLUMNS = 128
+"""Columns of a backward program: what its registers hold of a weight gradient."""
 LANES = 16
-"""The narrowest matrix a tensor core takes: output channels are padded to it."""
-# Least-squares polynomial in r^2 for sin(2 pi r) / r, as in `turns`.
+"""The narrowest matrix a tensor core takes; output channels are padded to it."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Tiling:
-    """How rows are dealt out: `tiles` tiles of `rows` rows to each program."""
-
-    rows: int
-    tiles: int
-    warps: int = 8
-    stages: int = 2
-
-    @property
-    def share(self) -> int:
-        return self.rows * self.tiles
-
-
-def encode(
-    coords: Float32[Array, "n d"],
+def features(
+    coords: Float32[Array, "d n"],
     frequencies: Float32[Array, "d m"],
+    *,
+    interpret: bool = False,
+) -> BFloat16[Array, "n f"]:
+    """[sin 2 pi B v, cos 2 pi B v], the phase in float32."""
+    (d, n), m = coords.shape, frequencies.shape[1]
+    rows = ROWS // 4
+    columns = next(c for c in (256, 128, 64, 32) if m % c == 0)
+
+    def encode(v_ref, f_ref, out_ref):
+        turns = v_ref[0, :][:, None] * f_ref[0, :][None, :]
+        for i in range(1, d):
+            turns = turns + v_ref[i, :][:, None] * f_ref[i, :][None, :]
+        sin, cos = _sin_cos_turns(turns, interpret)
+        out_ref[:, 0, :] = sin.astype(jnp.bfloat16)
+        out_ref[:, 1, :] = cos.astype(jnp.bfloat16)
+
+    out = _call(
+        encode,
+        interpret,
+        warps=4,
+        stages=1,
+        grid=(n // rows, m // columns),
+        in_specs=[
+            pl.BlockSpec((d, rows), lambda i, j: (0, i)),
+            pl.BlockSpec((d, columns), lambda i, j: (0, j)),
+        ],
+        out_specs=pl.BlockSpec((rows, 2, columns), lambda i, j: (i, 0, j)),
+        out_shape=jax.ShapeDtypeStruct((n, 2, m), jnp.bfloat16),
+    )(coords, frequencies)
+    return out.reshape(n, 2 * m)
+
+
+def dense_first(
+    x: BFloat16[Array, "n f"],
     W: BFloat16[Array, "f w"],
     b: Float32[Array, " w"],
     *,
-    tiling: Tiling,
     interpret: bool = False,
-) -> tuple[BFloat16[Array, "n f"], BFloat16[Array, "n w"]]:
-    """Features [sin, cos] and the first hidden layer.
+) -> BFloat16[Array, "n w"]:
+    """`relu(x @ W + b)` for any number of features, both streamed chunk by chunk."""
+    (n, fan_in), width = x.shape, W.shape[1]
+    rows = 2 * ROWS
 
-    A program turns a chunk of frequencies into features and multiplies them at once, so
-    that they are written for the backward pass but never read back here.
-    """
-    (n, d), m, width = coords.shape, frequencies.shape[1], W.shape[1]
+    def dense_first_relu(x_ref, w_ref, b_ref, h_ref):
+        def chunk(k, y):
+            part = pl.ds(k * CHUNK, CHUNK)
+            return y + _product(x_ref[:, part], w_ref[part, :])
 
-    def program(v_ref, f_ref, w_ref, b_ref, features_ref, h_ref):
-        columns = [v_ref[:, i] for i in range(d)]
+        start = jnp.zeros((rows, width), jnp.float32)
+        y = lax.fori_loop(0, fan_in // CHUNK, chunk, start) + b_ref[...]
+        h_ref[...] = _relu(y).astype(jnp.bfloat16)
 
-        def chunk(k, acc):
-            sines = pl.ds(k * CHUNK, CHUNK)
-            cosines = pl.ds(m + k * CHUNK, CHUNK)
-            turns = columns[0][:, None] * f_ref[0, sines][None, :]
-            for i in range(1, d):
-                turns = turns + columns[i][:, None] * f_ref[i, sines][None, :]
-            sin, cos = sin_cos_turns(turns)
-            sin, cos = sin.astype(jnp.bfloat16), cos.astype(jnp.bfloat16)
-            features_ref[:, sines] = sin
-            features_ref[:, cosines] = cos
-            acc = acc + _product(sin, w_ref[sines, :])
-            return acc + _product(cos, w_ref[cosines, :])
-
-        start = jnp.zeros((tiling.rows, width), jnp.float32)
-        acc = lax.fori_loop(0, m // CHUNK, chunk, start)
-        h_ref[...] = jnp.maximum(acc + b_ref[...], 0).astype(jnp.bfloat16)
-
-    assert tiling.tiles == 1
-    return pl.pallas_call(
-        program,
-        grid=(n // tiling.rows,),
-        in_specs=[_rows(tiling, d), _whole(d, m), _whole(2 * m, width), _whole(width)],
-        out_specs=[_rows(tiling, 2 * m), _rows(tiling, width)],
-        out_shape=[_bfloat16(n, 2 * m), _bfloat16(n, width)],
-        **_options(tiling, interpret),
-    )(coords, frequencies, W, b)
+    return _call(
+        dense_first_relu,
+        interpret,
+        stages=4,
+        grid=(n // rows,),
+        in_specs=[
+            pl.BlockSpec((rows, fan_in), lambda i: (i, 0)),
+            pl.BlockSpec((fan_in, width), lambda i: (0, 0)),
+            pl.BlockSpec((width,), lambda i: (0,)),
+        ],
+        out_specs=pl.BlockSpec((rows, width), lambda i: (i, 0)),
+        out_shape=jax.ShapeDtypeStruct((n, width), jnp.bfloat16),
+    )(x, W, b)
 
 
 def dense(
@@ -87,122 +101,41 @@ def dense(
     W: BFloat16[Array, "i w"],
     b: Float32[Array, " w"],
     *,
-    tiling: Tiling,
+    tiles: int,
     interpret: bool = False,
 ) -> BFloat16[Array, "n w"]:
-    """A hidden layer, `relu(x @ W + b)`; a program keeps W on chip for all its tiles."""
-    (n, fan_in), width = x.shape, W.shape[1]
+    """`relu(x @ W + b)` with all of W on chip.
 
-    def program(x_ref, w_ref, b_ref, h_ref):
+    No room is left there to copy ahead, so the next tile waits in registers: it is
+    asked for before the product of this one and arrives behind it.
+    """
+    (n, fan_in), width = x.shape, W.shape[1]
+    share = tiles * ROWS
+
+    def dense_relu(x_ref, w_ref, b_ref, h_ref):
         W, b = w_ref[...], b_ref[...]
 
-        def tile(i, _):
-            rows = pl.ds(i * tiling.rows, tiling.rows)
-            y = _product(x_ref[rows, :], W) + b
-            h_ref[rows, :] = jnp.maximum(y, 0).astype(jnp.bfloat16)
-            return 0
+        def tile(i, x):
+            after = x_ref[pl.ds(jnp.minimum(i + 1, tiles - 1) * ROWS, ROWS), :]
+            h = _relu(_product(x, W) + b)
+            h_ref[pl.ds(i * ROWS, ROWS), :] = h.astype(jnp.bfloat16)
+            return after
 
-        lax.fori_loop(0, tiling.tiles, tile, 0)
+        lax.fori_loop(0, tiles, tile, x_ref[pl.ds(0, ROWS), :])
 
-    return pl.pallas_call(
-        program,
-        grid=(n // tiling.share,),
-        in_specs=[_rows(tiling, fan_in), _whole(fan_in, width), _whole(width)],
-        out_specs=_rows(tiling, width),
-        out_shape=_bfloat16(n, width),
-        **_options(tiling, interpret),
-    )(x, W, b)
-
-
-def dense_last(
-    x: BFloat16[Array, "n i"],
-    W: BFloat16[Array, "i w"],
-    b: Float32[Array, " w"],
-    W_last: BFloat16[Array, "w lanes"],
-    b_last: Float32[Array, " lanes"],
-    *,
-    tiling: Tiling,
-    interpret: bool = False,
-) -> tuple[BFloat16[Array, "n w"], Float32[Array, "n lanes"]]:
-    """The last hidden layer, and the network's output from it while it is on chip."""
-    (n, fan_in), width = x.shape, W.shape[1]
-
-    def program(x_ref, w_ref, b_ref, wl_ref, bl_ref, h_ref, out_ref):
-        W, b, W_last, b_last = w_ref[...], b_ref[...], wl_ref[...], bl_ref[...]
-
-        def tile(i, _):
-            rows = pl.ds(i * tiling.rows, tiling.rows)
-            y = _product(x_ref[rows, :], W) + b
-            h = jnp.maximum(y, 0).astype(jnp.bfloat16)
-            h_ref[rows, :] = h
-            out_ref[rows, :] = _product(h, W_last) + b_last
-            return 0
-
-        lax.fori_loop(0, tiling.tiles, tile, 0)
-
-    return pl.pallas_call(
-        program,
-        grid=(n // tiling.share,),
+    return _call(
+        dense_relu,
+        interpret,
+        stages=1,
+        grid=(n // share,),
         in_specs=[
-            _rows(tiling, fan_in),
-            _whole(fan_in, width),
-            _whole(width),
-            _whole(width, LANES),
-            _whole(LANES),
+            pl.BlockSpec((share, fan_in), lambda i: (i, 0)),
+            pl.BlockSpec((fan_in, width), lambda i: (0, 0)),
+            pl.BlockSpec((width,), lambda i: (0,)),
         ],
-        out_specs=[_rows(tiling, width), _rows(tiling, LANES)],
-        out_shape=[_bfloat16(n, width), jax.ShapeDtypeStruct((n, LANES), jnp.float32)],
-        **_options(tiling, interpret),
-    )(x, W, b, W_last, b_last)
-
-
-def back_last(
-    g: BFloat16[Array, "n lanes"],
-    W: BFloat16[Array, "w lanes"],
-    h: BFloat16[Array, "n w"],
-    *,
-    tiling: Tiling,
-    interpret: bool = False,
-):
-    """Through the last layer and the ReLU before it.
-
-    Returns the gradient before the ReLU, its sum over the rows of each program (the bias
-    gradient in parts), and the last layer's weight gradient in the same parts.
-    """
-    n, width = h.shape
-
-    def program(g_ref, w_ref, h_ref, d_ref, db_ref, dw_ref):
-        W = w_ref[...]
-
-        def tile(i, sums):
-            db, dW = sums
-            rows = pl.ds(i * tiling.rows, tiling.rows)
-            g, h = g_ref[rows, :], h_ref[rows, :]
-            y = jnp.where(h > 0, _product(g, W, (1, 1)), 0).astype(jnp.bfloat16)
-            d_ref[rows, :] = y
-            return db + y.astype(jnp.float32), dW + _product(h, g, (0, 0))
-
-        start = (
-            jnp.zeros((tiling.rows, width), jnp.float32),
-            jnp.zeros((width, LANES), jnp.float32),
-        )
-        db, dW = lax.fori_loop(0, tiling.tiles, tile, start)
-        db_ref[...] = jnp.sum(db, axis=0)
-        dw_ref[...] = dW
-
-    parts = n // tiling.share
-    return pl.pallas_call(
-        program,
-        grid=(parts,),
-        in_specs=[_rows(tiling, LANES), _whole(width, LANES), _rows(tiling, width)],
-        out_specs=[_rows(tiling, width), _part(width), _part(width, LANES)],
-        out_shape=[
-            _bfloat16(n, width),
-            jax.ShapeDtypeStruct((parts, width), jnp.float32),
-            jax.ShapeDtypeStruct((parts, width, LANES), jnp.float32),
-        ],
-        **_options(tiling, interpret),
-    )(g, W, h)
+        out_specs=pl.BlockSpec((share, width), lambda i: (i, 0)),
+        out_shape=jax.ShapeDtypeStruct((n, width), jnp.bfloat16),
+    )(x, W, b)
 
 
 def back(
@@ -210,91 +143,101 @@ def back(
     W: BFloat16[Array, "w o"],
     h: BFloat16[Array, "n w"],
     *,
-    tiling: Tiling,
+    tiles: int,
     interpret: bool = False,
-) -> tuple[BFloat16[Array, "n w"], Float32[Array, "parts w"]]:
-    """Through a layer and the ReLU before it: `(g @ W.T) * (h > 0)`, and row sums."""
-    n, width = h.shape
-    fan_out = W.shape[1]
+) -> tuple[
+    BFloat16[Array, "n w"], Float32[Array, "parts w"], Float32[Array, "parts w o"]
+]:
+    """Back through a layer and the ReLU before it, whose output was h.
 
-    def program(g_ref, w_ref, h_ref, d_ref, db_ref):
+    Returns `(g @ W.T) * (h > 0)`, and in parts, one for each program, its sum over the
+    points (the bias gradient of the layer below) and `h.T @ g` (the weight gradient of
+    this one), for which g and h are on chip anyway.
+    """
+    (n, width), fan_out = h.shape, W.shape[1]
+    share = tiles * ROWS
+    parts = n // share
+
+    def back_relu(g_ref, w_ref, h_ref, d_ref, db_ref, dw_ref):
         W = w_ref[...]
 
-        def tile(i, db):
-            rows = pl.ds(i * tiling.rows, tiling.rows)
-            h = h_ref[rows, :]
-            y = _product(g_ref[rows, :], W, (1, 1))
-            y = jnp.where(h > 0, y, 0).astype(jnp.bfloat16)
-            d_ref[rows, :] = y
-            return db + y.astype(jnp.float32)
+        def tile(i, sums):
+            db, dW = sums
+            rows = pl.ds(i * ROWS, ROWS)
+            g, h = g_ref[rows, :], h_ref[rows, :]
+            d = jnp.where(h > 0, _product(g, W, (1, 1)), 0)
+            d_ref[rows, :] = d.astype(jnp.bfloat16)
+            return db + d, dW + _product(h, g, (0, 0))
 
-        start = jnp.zeros((tiling.rows, width), jnp.float32)
-        db = lax.fori_loop(0, tiling.tiles, tile, start)
+        start = (
+            jnp.zeros((ROWS, COLUMNS), jnp.float32),
+            jnp.zeros((COLUMNS, fan_out), jnp.float32),
+        )
+        db, dW = lax.fori_loop(0, tiles, tile, start)
         db_ref[...] = jnp.sum(db, axis=0)
+        dw_ref[...] = dW
 
-    parts = n // tiling.share
-    return pl.pallas_call(
-        program,
-        grid=(parts,),
-        in_specs=[_rows(tiling, fan_out), _whole(width, fan_out), _rows(tiling, width)],
-        out_specs=[_rows(tiling, width), _part(width)],
-        out_shape=[
-            _bfloat16(n, width),
-            jax.ShapeDtypeStruct((parts, width), jnp.float32),
+    return _call(
+        back_relu,
+        interpret,
+        stages=3 if fan_out > LANES else 4,
+        grid=(parts, width // COLUMNS),
+        in_specs=[
+            pl.BlockSpec((share, fan_out), lambda i, j: (i, 0)),
+            pl.BlockSpec((COLUMNS, fan_out), lambda i, j: (j, 0)),
+            pl.BlockSpec((share, COLUMNS), lambda i, j: (i, j)),
         ],
-        **_options(tiling, interpret),
+        out_specs=[
+            pl.BlockSpec((share, COLUMNS), lambda i, j: (i, j)),
+            pl.BlockSpec((None, COLUMNS), lambda i, j: (i, j)),
+            pl.BlockSpec((None, COLUMNS, fan_out), lambda i, j: (i, j, 0)),
+        ],
+        out_shape=[
+            jax.ShapeDtypeStruct((n, width), jnp.bfloat16),
+            jax.ShapeDtypeStruct((parts, width), jnp.float32),
+            jax.ShapeDtypeStruct((parts, width, fan_out), jnp.float32),
+        ],
     )(g, W, h)
 
 
-_SIN = (6.283185280261416, -41.34168066806313, 81.6024807428703, -76.58128455955777,
-        39.760722077962036)  # fmt: skip
-_ROUND = 1.5 * 2**23
+_ROUND = 1.5 * 2.0**23
 
 
-def sin_cos_turns(t: Array) -> tuple[Array, Array]:
-    whole = (t + _ROUND) - _ROUND
-    r = t - whole
-    half = jnp.abs(r)
-    cos = _sin_quarter(0.25 - half)
-    sin = _sin_quarter(0.25 - jnp.abs(half - 0.25))
-    return jnp.where(r < 0, -sin, sin), cos
+def _sin_cos_turns(t: Array, interpret: bool) -> tuple[Array, Array]:
+    """Sine and cosine of an angle in turns, for features that will be bfloat16.
+
+    Whole turns are taken off exactly; the special-function unit then errs by less than
+    5e-7, a thousandth of a bfloat16 rounding.
+    """
+    if interpret:
+        r = (2 * jnp.pi) * (t - jnp.round(t))
+        return jnp.sin(r), jnp.cos(r)
+    # Adding and taking off 1.5 * 2^23 rounds to the nearest integer in two additions.
+    r = (2 * jnp.pi) * (t - ((t + _ROUND) - _ROUND))
+    return _special("sin", r), _special("cos", r)
 
 
-def _sin_quarter(r: Array) -> Array:
-    u = r * r
-    value = jnp.full_like(u, _SIN[-1])
-    for c in _SIN[-2::-1]:
-        value = value * u + c
-    return r * value
+def _special(name: str, r: Array) -> Array:
+    [value] = triton.elementwise_inline_asm(
+        f"{name}.approx.f32 $0, $1;",
+        args=[r],
+        constraints="=f,f",
+        pack=1,
+        result_shape_dtypes=[jax.ShapeDtypeStruct(r.shape, r.dtype)],
+    )
+    return value
+
+
+def _relu(y: Array) -> Array:
+    # A maximum would turn NaN into 0 here, and a run that diverged would look well.
+    return jnp.where(y < 0, 0, y)
 
 
 def _product(x: Array, y: Array, over: tuple[int, int] = (1, 0)) -> Array:
-    contract = ((over[0],), (over[1],))
-    return lax.dot_general(
-        x, y, (contract, ((), ())), preferred_element_type=jnp.float32
-    )
+    dims = (((over[0],), (over[1],)), ((), ()))
+    return lax.dot_general(x, y, dims, preferred_element_type=jnp.float32)
 
 
-def _rows(tiling: Tiling, width: int) -> pl.BlockSpec:
-    return pl.BlockSpec((tiling.share, width), lambda i: (i, 0))
-
-
-def _whole(*shape: int) -> pl.BlockSpec:
-    return pl.BlockSpec(shape, lambda i: (0,) * len(shape))
-
-
-def _part(*shape: int) -> pl.BlockSpec:
-    return pl.BlockSpec((None, *shape), lambda i: (i, *(0,) * len(shape)))
-
-
-def _bfloat16(*shape: int) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(shape, jnp.bfloat16)
-
-
-def _options(tiling: Tiling, interpret: bool) -> dict:
-    return {
-        "compiler_params": triton.CompilerParams(
-            num_warps=tiling.warps, num_stages=tiling.stages
-        ),
-        "interpret": interpret,
-    }
+def _call(program, interpret: bool, *, stages: int, warps: int = 8, **specs):
+    params = triton.CompilerParams(num_warps=warps, num_stages=stages)
+    return pl.pallas_call(program, compiler_params=params, interpret=interpret, **specs)

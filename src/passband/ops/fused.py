@@ -1,0 +1,151 @@
+"""Encoding and perceptron as one op: the training step of a Hopper GPU.
+
+XLA writes a layer's product and reads it again for bias and ReLU, and in the backward
+pass once more for the mask and the bias gradient: a third of a step. Here each layer is
+one program, forward and backward (see `fused_tiles`).
+
+The programs are Pallas with its Triton backend, which JAX 0.11 still has but calls
+deprecated. Where it is gone, or anything else does not fit, the plain path is taken.
+"""
+
+import functools
+import importlib.util
+import math
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from .mlp import Precision
+
+MULTIPROCESSORS = 132
+"""Of an H100 or H200: points are dealt out so that each gets one program or two."""
+FEWEST = 8192
+"""Points from which the fused step is the faster one."""
+
+
+def fits(
+    points: int,
+    dims: int,
+    weights: Sequence[Float[Array, "_ _"]],
+    precision: Precision,
+) -> bool:
+    """Whether `fused_field` can take this network here: the dispatch rule.
+
+    bfloat16 products, hidden layers of 128 or 256 units, up to 3 coordinates and 8
+    outputs, enough points, and one Hopper GPU. (Several devices share a population by
+    XLA's partitioner, which cannot see into a program.)
+    """
+    return (
+        precision is Precision.BFLOAT16
+        and points >= FEWEST
+        and dims <= 3
+        and len(weights) > 1
+        and all(W.shape[1] in (128, 256) for W in weights[:-1])
+        and weights[-1].shape[1] <= 8
+        and hopper()
+    )
+
+
+def hopper() -> bool:
+    """Whether the one device is a Hopper GPU and JAX has what the op is written in."""
+    if jax.default_backend() != "gpu" or jax.device_count() != 1:
+        return False
+    capability = getattr(jax.devices()[0], "compute_capability", "")
+    known = importlib.util.find_spec("jax.experimental.pallas.triton") is not None
+    return capability == "9.0" and known
+
+
+def fused_field(
+    coords: Float[Array, "n d"],
+    frequencies: Float[Array, "m d"],
+    amplitudes: Float[Array, " m"],
+    weights: Sequence[Float[Array, "_ _"]],
+    biases: Sequence[Float[Array, " _"]],
+    *,
+    interpret: bool = False,
+) -> Float[Array, "n c"]:
+    r"""`mlp` of $[a \sin 2\pi B v, a \cos 2\pi B v]$, phase and output in float32.
+
+    `vmap` and reverse-mode gradients work, for every argument; gradients of gradients
+    do not. `interpret` runs the same programs anywhere, slowly.
+    """
+    from .fused_tiles import CHUNK, ROWS
+
+    n, m, width = coords.shape[0], amplitudes.shape[0], weights[0].shape[1]
+    tiles = math.ceil(n / (ROWS * MULTIPROCESSORS))
+    more_points = ((0, -n % (2 * ROWS * tiles)), (0, 0))
+    more_features = (0, -m % (CHUNK // 2))
+    # The amplitudes ride on the weights, and features stay plain sines and cosines.
+    W = weights[0].reshape(2, m, width) * amplitudes[:, None]
+    W = jnp.pad(W, ((0, 0), more_features, (0, 0))).reshape(-1, width)
+    out: Array = _network(
+        (tiles, interpret),
+        jnp.pad(coords, more_points).T,
+        jnp.pad(frequencies, (more_features, (0, 0))).T,
+        (W, *weights[1:]),
+        tuple(biases),
+    )
+    return out[:n]
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _network(
+    deal: tuple[int, bool],
+    coords: Float[Array, "d n"],
+    frequencies: Float[Array, "d m"],
+    weights: tuple[Float[Array, "_ _"], ...],
+    biases: tuple[Float[Array, " _"], ...],
+) -> Float[Array, "n c"]:
+    return _forward(deal, coords, frequencies, weights, biases)[0]
+
+
+def _forward(deal, coords, frequencies, weights, biases):
+    from . import fused_tiles as op
+
+    tiles, interpret = deal
+    halves = tuple(W.astype(jnp.bfloat16) for W in weights)
+    x = op.features(coords, frequencies, interpret=interpret)
+    hidden = [op.dense_first(x, halves[0], biases[0], interpret=interpret)]
+    for W, b in zip(halves[1:-1], biases[1:-1], strict=True):
+        hidden.append(op.dense(hidden[-1], W, b, tiles=tiles, interpret=interpret))
+    out = jnp.dot(hidden[-1], halves[-1], preferred_element_type=jnp.float32)
+    return out + biases[-1], (coords, frequencies, halves, x, tuple(hidden))
+
+
+def _backward(deal, residuals, g):
+    from . import fused_tiles as op
+
+    tiles, interpret = deal
+    coords, frequencies, weights, x, hidden = residuals
+    channels = g.shape[-1]
+    lanes = ((0, 0), (0, op.LANES - channels))
+    d = jnp.pad(g.astype(jnp.bfloat16), lanes)
+    biases_grad = [jnp.sum(g, axis=0)]
+    weights_grad = []
+    for W, h in zip(weights[:0:-1], hidden[::-1], strict=True):
+        if not weights_grad:  # one program in two columns has room for a second
+            d, db, dW = op.back(
+                d, jnp.pad(W, lanes), h, tiles=tiles, interpret=interpret
+            )
+            dW = dW[..., :channels]
+        else:
+            d, db, dW = op.back(d, W, h, tiles=2 * tiles, interpret=interpret)
+        biases_grad.append(jnp.sum(db, axis=0))
+        weights_grad.append(jnp.sum(dW, axis=0))
+    weights_grad.append(jnp.dot(x.T, d, preferred_element_type=jnp.float32))
+    # Dead code, and compiled away, unless coordinates or frequencies are trained.
+    m = frequencies.shape[1]
+    dx = jnp.dot(d, weights[0].T, preferred_element_type=jnp.float32)
+    turns = 2 * jnp.pi * (x[:, m:] * dx[:, :m] - x[:, :m] * dx[:, m:])
+    return (
+        jnp.dot(frequencies, turns.T, precision=lax.Precision.HIGHEST),
+        jnp.dot(coords, turns, precision=lax.Precision.HIGHEST),
+        tuple(weights_grad[::-1]),
+        tuple(biases_grad[::-1]),
+    )
+
+
+_network.defvjp(_forward, _backward)
