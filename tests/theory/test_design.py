@@ -44,7 +44,7 @@ def test_predicted_loss_is_that_of_the_linear_dynamics(designed, every):
     assert held_out == pytest.approx(error[:, ~train].mean(), rel=1e-5)
     # The notebook's: every second signal, all points, over N once more (protocol 4).
     notebook = predicted_loss(designed.amplitudes, y, as_published=True, **given)
-    assert notebook == pytest.approx(error[1::2].mean() / N, rel=1e-5)
+    assert notebook == pytest.approx(error[1::2].mean() / (2 * N), rel=1e-5)
 
 
 def test_descent_is_no_worse_than_the_best_power_law(designed):

@@ -76,8 +76,9 @@ def design_amplitudes(
         frequencies: whole numbers; left out, 1 up to half the training points.
         initial: amplitudes to start from; left out, all on the lowest frequency with
             a thousandth on the others (the notebook drew that thousandth at random).
-        as_published: descend on the notebook's loss instead: every second signal, at
-            all points, those trained on too, divided once more by N (protocol 4).
+        as_published: descend on the notebook's loss instead: half the mean square of
+            every second signal, at all points, those trained on too, divided once more
+            by N (protocol 4).
     """
     y, b, waves = _setting(signals, frequencies, training)
     if initial is None:
@@ -132,7 +133,8 @@ def _spectra(y: np.ndarray, every: int, as_published: bool) -> _Spectra:
     phases = np.fft.fft(np.stack([y[:, r::every] for r in range(every)]))
     n = phases.shape[-1]
     if as_published:
-        weight = np.full(every, 1 / (every * y.shape[1]))
+        # The half counts: these slopes are no larger than Adam's epsilon of 1e-8.
+        weight = np.full(every, 0.5 / (every * y.shape[1]))
     else:
         weight = np.arange(every).clip(max=1) / (every - 1)
     return _Spectra(
