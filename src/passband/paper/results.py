@@ -7,6 +7,7 @@ results/<preset>/<id>.png
 
 import dataclasses
 import datetime
+import functools
 import json
 import subprocess
 from pathlib import Path
@@ -140,6 +141,7 @@ def provenance(
     }
 
 
+@functools.cache  # the code of a process is that of its start, whatever HEAD does
 def commit_now() -> str | None:
     """The commit of the source tree this package runs from, if it runs from one."""
     package = Path(__file__).resolve().parents[1]
