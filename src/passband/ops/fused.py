@@ -22,8 +22,9 @@ from .mlp import Precision
 
 MULTIPROCESSORS = 132
 """Of an H100 or H200: points are dealt out so that each gets one program or two."""
-FEWEST = 8192
-"""Points from which the fused step is the faster one."""
+FEWEST = 32_768
+"""Points from which the fused step is known to be faster (H200: 183 TFLOP/s with this
+many, where the plain step needs twice the points for 174)."""
 
 
 def fits(
@@ -71,6 +72,15 @@ def fused_field(
 
     `vmap` and reverse-mode gradients work, for every argument; gradients of gradients
     do not. `interpret` runs the same programs anywhere, slowly.
+
+    A whole training step of 65,536 points (2 coordinates, 512 features, 3 hidden layers
+    of 256, 3 outputs; 86.2 GFLOP), its points moving so that no features are kept, on
+    one H200 with JAX 0.11.2, 15 November 2026:
+
+    | | one network | 16 stacked |
+    | --- | --- | --- |
+    | plain | 0.495 ms, 174 TFLOP/s | 6.12 ms, 225 TFLOP/s |
+    | fused | 0.328 ms, 263 TFLOP/s | 4.11 ms, 336 TFLOP/s |
     """
     from .fused_tiles import CHUNK, ROWS
 

@@ -1,0 +1,153 @@
+"""The fused op against float64 and the plain path; its programs run interpreted."""
+
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import passband.field
+from passband.field import make_field
+from passband.mappings import FourierFeatures
+from passband.ops import fused
+from passband.ops.fused import fits, fused_field
+from passband.ops.fused_tiles import features
+from passband.ops.mlp import Precision, mlp
+
+interpreted = functools.partial(fused_field, interpret=True)
+
+
+def network(n: int, d: int, m: int, width: int, layers: int, c: int):
+    rng = np.random.default_rng(n)
+    sizes = [2 * m, *[width] * (layers - 1), c]
+    weights = tuple(
+        rng.normal(scale=np.sqrt(2 / i), size=(i, o))
+        for i, o in itertools.pairwise(sizes)
+    )
+    biases = tuple(rng.normal(scale=0.1, size=o) for o in sizes[1:])
+    B, a = rng.normal(scale=3, size=(m, d)), rng.uniform(0.5, 1.5, m)
+    arrays = (rng.random((n, d)), B, a, weights, biases)
+    return jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), arrays)
+
+
+def plain(coords, B, a, weights, biases):
+    x = jax.vmap(FourierFeatures(B, a))(coords)
+    return mlp(x, weights, biases, Precision.BFLOAT16)
+
+
+def textbook(coords, B, a, weights, biases):
+    angle = 2 * jnp.pi * coords @ B.T
+    x = jnp.concatenate([a * jnp.sin(angle), a * jnp.cos(angle)], axis=1)
+    for W, b in zip(weights[:-1], biases[:-1], strict=True):
+        x = jnp.maximum(x @ W + b, 0)
+    return x @ weights[-1] + biases[-1]
+
+
+def outputs_and_gradients(f, arguments) -> list[np.ndarray]:
+    def loss(arguments):
+        out = f(*arguments)
+        return jnp.sum(jnp.sin(3 * out)), out
+
+    grad = jax.jit(jax.grad(loss, has_aux=True))
+    return [np.asarray(x, np.float64) for x in jax.tree.leaves(grad(arguments)[::-1])]
+
+
+def relative(x: np.ndarray, to: np.ndarray) -> float:
+    return float(np.linalg.norm(x - to) / np.linalg.norm(to))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(150, 2, 40, 128, 4, 3), (70, 3, 5, 256, 2, 1), (130, 1, 32, 128, 3, 8)],
+    ids=["four layers", "two layers", "three layers"],
+)
+def test_outputs_and_gradients_are_those_of_the_textbook(shape):
+    # Every gradient: coordinates, frequencies, amplitudes, weights and biases. Rounding
+    # flips ReLUs, so that bfloat16 gradients err by some per cent: the plain path's own
+    # error is the measure.
+    arguments = network(*shape)
+    with jax.enable_x64(True):
+        exact = jax.tree.map(lambda x: jnp.asarray(x, jnp.float64), arguments)
+        reference = outputs_and_gradients(textbook, exact)
+    ours = outputs_and_gradients(interpreted, arguments)
+    theirs = outputs_and_gradients(plain, arguments)
+    assert relative(ours[0], reference[0]) < 1e-2
+    for x, y, r in zip(ours, theirs, reference, strict=True):
+        assert relative(x, r) < 1.5 * relative(y, r) + 2e-3
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_features_are_sines_and_cosines(d):
+    rng = np.random.default_rng(d)
+    v = rng.random((d, 128)).astype(np.float32)
+    B = rng.normal(scale=30, size=(d, 96)).astype(np.float32)
+    angle = 2 * np.pi * (v.astype(np.float64).T @ B)
+    expected = np.concatenate([np.sin(angle), np.cos(angle)], axis=1)
+    found = np.asarray(features(jnp.asarray(v), jnp.asarray(B), interpret=True))
+    np.testing.assert_allclose(found.astype(np.float64), expected, atol=4e-3)
+
+
+def test_runs_stack():
+    one, two = network(70, 2, 8, 128, 3, 2), network(70, 2, 8, 128, 3, 2)
+    two = jax.tree.map(lambda x: x[::-1], two)
+    stacked = jax.tree.map(lambda x, y: jnp.stack([x, y]), one, two)
+    coords = one[0]  # shared by the stack
+
+    def slope(weights, run):
+        _, B, a, _, biases = run
+        return jnp.sum(interpreted(coords, B, a, weights, biases) ** 2)
+
+    grad = jax.jit(jax.grad(slope))
+    both = jax.jit(jax.vmap(jax.grad(slope)))(stacked[3], stacked)
+    for k, run in enumerate((one, two)):
+        for x, y in zip(both, grad(run[3], run), strict=True):
+            np.testing.assert_allclose(x[k], y, rtol=1e-4, atol=1e-4)
+
+
+def test_nan_is_not_hidden():
+    coords, B, a, weights, biases = network(64, 2, 8, 128, 3, 1)
+    bad = (biases[0].at[3].set(jnp.nan), *biases[1:])
+    assert np.isnan(interpreted(coords, B, a, weights, bad)).all()
+
+
+def weights_of(*sizes: int) -> list[jax.Array]:
+    return [jnp.zeros(s) for s in itertools.pairwise(sizes)]
+
+
+def test_dispatch_takes_what_fits(monkeypatch):
+    wide = weights_of(512, 256, 256, 256, 3)
+    half, many = Precision.BFLOAT16, fused.FEWEST
+    assert not fits(many, 2, wide, half)  # tests run on a CPU
+    monkeypatch.setattr(fused, "hopper", lambda: True)
+    assert fits(many, 2, wide, half)
+    assert fits(many, 1, weights_of(30, 128, 8), half)
+    assert not fits(many - 1, 2, wide, half)
+    assert not fits(many, 4, wide, half)
+    assert not fits(many, 2, wide, Precision.FLOAT32)
+    assert not fits(many, 2, weights_of(512, 256, 64, 3), half)
+    assert not fits(many, 2, weights_of(512, 256, 9), half)
+    assert not fits(many, 2, weights_of(512, 3), half)
+
+
+def test_a_field_takes_the_fused_path_where_it_fits(monkeypatch):
+    def field(word: str):
+        key = jax.random.key(0)
+        return make_field(word, d=2, out=3, key=key, layers=3, width=128)
+
+    coords = jnp.asarray(np.random.default_rng(0).random((70, 2)), jnp.float32)
+    exact = field("gaussian:3,m=16").batch(coords)
+    calls = []
+
+    def recorded(*arguments):
+        calls.append(arguments)
+        return interpreted(*arguments)
+
+    monkeypatch.setattr(passband.field, "fits", lambda *_: True)
+    monkeypatch.setattr(passband.field, "fused_field", recorded)
+    np.testing.assert_allclose(field("gaussian:3,m=16").batch(coords), exact, atol=2e-2)
+    assert len(calls) == 1
+    for word in ("none", "gaussian:3,m=16,train=ab"):
+        field(word).batch(coords)
+    assert len(calls) == 1
