@@ -189,4 +189,5 @@ def _depth(value: Any, level: int = 0) -> int:
 
 
 def _broken(path: Path, why: str) -> InputError:
+    why = why if len(why) <= 200 else f"{why[:200]}..."  # it may quote the file
     return InputError(f"`{path}` is not a passband model: {why}")

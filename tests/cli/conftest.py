@@ -10,7 +10,7 @@ from scipy.io import wavfile
 from passband.cli.main import main
 
 # Small enough to train in a moment; one shape, so that it is compiled once.
-SMALL = ("--steps", "25", "--width", "16", "--batch", "128")
+SMALL = ("--steps", "25", "--layers", "2", "--width", "16", "--batch", "128")
 IMAGE = (*SMALL, "--mapping", "gaussian:4,m=8")
 
 

@@ -1,6 +1,6 @@
 """What a command says: results on stdout, everything else on stderr."""
 
-import shutil
+import os
 import signal
 import sys
 import time
@@ -47,8 +47,7 @@ class Console:
         if self.live and (late or not often):
             self._clear()
             # A line that wraps cannot be taken back.
-            width = shutil.get_terminal_size().columns
-            sys.stderr.write(text[: width - 1])
+            sys.stderr.write(text[: _columns() - 1])
             sys.stderr.flush()
             self._drawn = now
 
@@ -56,6 +55,14 @@ class Console:
         if self._drawn is not None:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()
+
+
+def _columns() -> int:
+    """How wide the terminal of stderr is; stdout may be somewhere else."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        return 80
 
 
 def duration(seconds: float) -> str:
