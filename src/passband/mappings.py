@@ -224,8 +224,8 @@ class Positional(Fourier):
                 f"`m` (={self.m}) must be at least {2 * d} in {d} dimensions"
             )
         per_axis = 2 ** np.linspace(0, self.octaves, self.m // d) - 1
-        # All frequencies of an axis before the next axis: the notebooks' order, on which
-        # it depends what the 2020 keys give.
+        # All frequencies of an axis before the next axis: the notebooks' order, and
+        # what the 2020 keys give depends on it.
         return jnp.asarray(np.kron(np.eye(d), per_axis[:, None]), jnp.float32)
 
     def _reach(self) -> float:

@@ -61,7 +61,7 @@ def _measure(options: Options, console) -> dict[str, Any]:
     from .device import device_name
     from .torch_peer import available, measure_torch
 
-    cpu = jax.default_backend() == "cpu"
+    cpu, repeats = jax.default_backend() == "cpu", options.repeats
     shape = Shape(points=options.points or (8192 if cpu else 65_536))
     steps = options.steps or (3 if cpu else 50)
     if shape.points < 1 or steps < 1 or options.repeats < 1:
@@ -73,7 +73,7 @@ def _measure(options: Options, console) -> dict[str, Any]:
     counts = _counts(options.runs, (1, 4) if cpu else (1, 16))
     peaks = {}
     for kind in kinds:
-        peaks[kind.value] = matmul_peak(kind, 2048 if cpu else 8192)
+        peaks[kind.value] = matmul_peak(kind, 1024 if cpu else 8192, repeats=repeats)
     rows = []
 
     def add(who: str, runs: int, kind: str, timing) -> None:
@@ -88,7 +88,7 @@ def _measure(options: Options, console) -> dict[str, Any]:
             few = max(1, steps // (1 if runs == 1 else 2))
             add("passband", runs, kind.value, measure(
                 shape, runs=runs, precision=kind.value, steps=few,
-                repeats=options.repeats))  # fmt: skip
+                repeats=repeats))  # fmt: skip
         if available() and not options.no_torch:
             # On a CPU the compiled peer needs a C++ compiler and gains nothing.
             device = "cpu" if cpu else "cuda"
@@ -99,7 +99,7 @@ def _measure(options: Options, console) -> dict[str, Any]:
                     precision=kind.value,
                     compiled=compiled,
                     steps=steps,
-                    repeats=options.repeats,
+                    repeats=repeats,
                 )
                 who = "torch.compile" if compiled else "torch eager"
                 add(who, 1, kind.value, timing)
@@ -119,7 +119,7 @@ def _measure(options: Options, console) -> dict[str, Any]:
         "network": "512-256-256-256-3",
         "flop_per_step": shape.flop,
         "matmul_peak_tflops": peaks,
-        "copy_tb_per_second": copy_bandwidth(64 if cpu else 2048),
+        "copy_tb_per_second": copy_bandwidth(64 if cpu else 2048, repeats=repeats),
         "rows": rows,
         "sizes": sizes,
     }

@@ -111,7 +111,7 @@ def _kind(path: Path) -> str:
 
 def write_image(
     path: str | os.PathLike[str],
-    values: Float[np.ndarray, "h w c"],
+    values: Float[np.ndarray, "..."],
     *,
     low: float = 0.0,
     high: float = 255.0,

@@ -167,7 +167,7 @@ def _read_wav(path: Path) -> tuple[Float[np.ndarray, "..."], float]:
 
 def write_signal(
     path: str | os.PathLike[str],
-    values: Float[np.ndarray, "n c"],
+    values: Float[np.ndarray, "..."],
     rate: float | None = None,
 ) -> None:
     """Write samples to an NPY, CSV or WAV file, all or nothing.

@@ -110,7 +110,7 @@ def _check_extent(file: tifffile.TiffFile, page: tifffile.TiffPage) -> None:
 
 def _levels(
     values: Shaped[np.ndarray, "h w c"], page: tifffile.TiffPage
-) -> Shaped[np.ndarray, "h w c"]:
+) -> Shaped[np.ndarray, "h w _"]:
     """Samples as brightness: palettes looked up, white-is-zero turned."""
     if page.photometric == _PALETTE:
         colours = np.asarray(page.colormap).T  # 16 bits for each of red, green, blue

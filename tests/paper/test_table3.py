@@ -1,0 +1,45 @@
+"""Table 3: its rows, the paper's settings, and a small run of every line."""
+
+import numpy as np
+import pytest
+
+from passband.paper.item import Preset
+from passband.paper.table3 import ITEM, RATES, ROWS, SETTINGS, SETS, word_of
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    return ITEM.run(Preset.SMOKE, lambda text: None)
+
+
+def test_full_is_the_papers_size():
+    full = SETTINGS[Preset.FULL]
+    words = [word_of(row, name, full) for name in SETS for row in ROWS]
+    assert words == [
+        "none", "basic", "positional:6,m=256", "gaussian:10,m=256",
+        "none", "basic", "positional:5,m=256", "gaussian:14,m=256",
+    ]  # fmt: skip
+    assert (full.images, full.side, full.steps) == (16, 512, 1976)
+    assert RATES["natural"] == {"none": 1e-2, "basic": 1e-2} and not RATES["text"]
+
+
+def test_every_printed_number_stands_beside_ours(outcome):
+    printed = {number.name: number.printed for number in outcome.numbers}
+    assert printed == {
+        "none natural": 19.32, "basic natural": 21.71, "positional natural": 24.95,
+        "gaussian natural": 25.57, "none text": 18.40, "basic text": 20.48,
+        "positional text": 27.57, "gaussian text": 30.47,
+    }  # fmt: skip
+    assert all(np.isfinite(number.ours) for number in outcome.numbers)
+    assert not any(number.comparable for number in outcome.numbers)
+
+
+def test_fourier_features_win_even_here(outcome):
+    assert outcome.verdict == "reproduced"
+    assert [c.verdict for c in outcome.claims].count("reproduced") == len(SETS)
+
+
+def test_it_draws_a_panel_for_each_set(outcome):
+    figure = ITEM.draw(outcome)["table3"]
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["Natural", "Text"]
