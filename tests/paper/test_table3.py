@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from passband.paper.item import Preset
-from passband.paper.table3 import ITEM, RATES, ROWS, SETTINGS, SETS, word_of
+from passband.paper.table3 import ITEM, RATES, ROWS, SETS, SETTINGS, word_of
 
 
 @pytest.fixture(scope="module")
