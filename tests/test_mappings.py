@@ -151,7 +151,7 @@ def test_above_nyquist_draws_a_warning_with_both_numbers():
         ("gaussian:10,units=deg", "must be `cycles` or `rad`"),
         ("gaussian:10,train=c", "must be `a`, `b` or `ab`"),
         ("octaves:2,rotate=q45", "such as `zx45`"),
-        ("octaves:0", "whole number from 1 up"),
+        ("octaves:0", "whole number from 1 to"),
         ("positional:0", "must be positive"),
         ("dense:p=-1", "must be 0 or more"),
         ("basic:3", "option=value"),

@@ -216,6 +216,8 @@ class Positional(Fourier):
     def __post_init__(self) -> None:
         super().__post_init__()
         _positive("positional", self.octaves)
+        if self.octaves > 100:  # float32 ends at 2^128
+            raise InputError(f"`positional` (={self.octaves:g}) must be at most 100")
 
     def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
         del key
@@ -240,9 +242,9 @@ class Octaves(Fourier):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.count < 1 or self.count != int(self.count):
+        if not 1 <= self.count <= 100 or self.count != int(self.count):
             raise InputError(
-                f"`octaves` (={self.count}) must be a whole number from 1 up"
+                f"`octaves` (={self.count}) must be a whole number from 1 to 100"
             )
 
     def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
@@ -379,7 +381,7 @@ def _positive(name: str, value: float) -> None:
 def _rotation(word: str) -> Float[Array, "3 3"]:
     axes = word.rstrip("0123456789.")
     degrees = word[len(axes) :]
-    if not axes or set(axes) - set("xyz") or not degrees:
+    if not axes or set(axes) - set("xyz") or not degrees.replace(".", "", 1).isdigit():
         raise InputError(f"`rotate` (={word}) must be axes and degrees, such as `zx45`")
     c, s = (
         math.cos(math.radians(float(degrees))),

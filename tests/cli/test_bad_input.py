@@ -63,6 +63,12 @@ def test_files_that_cannot_be_fitted(quick, damaged, fails, task, file, message)
         ("--mapping gaussian:10/10/3", "names 3 axes but the data have 2"),
         ("--mapping dense:p=1", "`dense` is for 1 dimension, not 2"),
         ("--mapping gaussian:3,m=0", "`m` (=0) must be at least 1"),
+        (
+            "--mapping octaves:5000",
+            "`octaves` (=5000) must be a whole number from 1 to",
+        ),
+        ("--mapping positional:5000", "`positional` (=5000) must be at most 100"),
+        ("--mapping octaves:3,rotate=zx4.4.4", "must be axes and degrees"),
         ("--maping gaussian:3", "did you mean `--mapping`?"),
         ("--steps 0", "`--steps` (=0) must be at least 1"),
         ("--lr -1", "`--lr` (=-1) must be more than 0"),
