@@ -1,6 +1,7 @@
 """How much memory a run takes, known from its shapes before it starts."""
 
 import os
+from pathlib import Path
 
 import jax
 
@@ -34,7 +35,12 @@ def budget() -> int:
     stats = jax.devices()[0].memory_stats()
     if stats and "bytes_limit" in stats:
         return int(0.8 * stats["bytes_limit"])
-    return int(0.8 * os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    try:  # free pages alone would leave out what Linux lends to its file cache
+        text = Path("/proc/meminfo").read_text()
+        free = 1024 * int(text.split("MemAvailable:")[1].split()[0])
+    except (OSError, LookupError, ValueError):
+        free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return int(0.8 * free)
 
 
 def check_fits(field: Field, points: int, max_memory: int | None = None) -> int:
@@ -42,9 +48,12 @@ def check_fits(field: Field, points: int, max_memory: int | None = None) -> int:
     need = bytes_of_run(field, points)
     room = budget() if max_memory is None else max_memory
     if need > room:
+        alone = bytes_of_run(field, 0)
+        batch = int(points * (room - alone) / (need - alone))
+        hint = f"a `--batch` of {batch} fits" if batch > 0 else "take a smaller network"
         raise InputError(
             f"a step of {points} points needs {human(need)} but {human(room)} may be "
-            f"used; a `--batch` of {max(1, int(points * room / need))} fits"
+            f"used; {hint}"
         )
     return need
 
@@ -68,6 +77,6 @@ def parse_bytes(text: str) -> int:
         value = float(number) * units[unit]
     except (ValueError, KeyError):
         value = -1.0
-    if value <= 0:
+    if not 0 < value < float("inf"):
         raise InputError(f"`max-memory` (={text}) must be a size such as 1GiB or 500MB")
     return int(value)
