@@ -2,11 +2,14 @@
 
 import json
 import shutil
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from PIL import Image
 from safetensors.numpy import load_file
 
+from passband.cli.image_job import ImageJob
 from passband.cli.main import main
 
 
@@ -85,8 +88,6 @@ def test_another_task_is_refused(run, fails):
 
 def test_a_changed_file_is_refused(here, quick, fails, picture):
     assert main(["fit", "image", "photo.png", *quick, "--out", "run", "--quiet"]) == 0
-    from PIL import Image
-
     Image.fromarray(picture[::-1]).save("photo.png")
     said = fails("fit", "image", "--resume", "--out", "run")
     assert "has changed since the run in `run` was started" in said
@@ -135,6 +136,33 @@ def test_a_run_without_a_checkpoint_starts_at_its_beginning(run, capsys):
     assert steps_in(run) == [25]
     after = load_file(run / "model.safetensors")
     assert all((after[name] == before[name]).all() for name in before)
+
+
+def test_interrupted_while_it_writes_the_report(here, quick, capsys, monkeypatch):
+    """Training is over and saved by then: resuming does what is left."""
+    words = ["fit", "image", "photo.png", *quick, "--out", "run", "--quiet"]
+    with monkeypatch.context() as patch:
+        patch.setattr(ImageJob, "finish", Mock(side_effect=KeyboardInterrupt))
+        assert main(words) == 130
+    said = capsys.readouterr().err
+    assert (
+        said == "stopped; `passband fit image --resume --out run` goes on from here\n"
+    )
+    assert not (here / "run" / "model.safetensors").exists()
+    assert main(["fit", "image", "--resume", "--out", "run", "--quiet"]) == 0
+    assert (here / "run" / "model.safetensors").exists()
+    assert steps_in(here / "run") == [25]
+
+
+def test_minutes_are_those_of_the_sitting(here, quick, capsys):
+    words = ["fit", "image", "photo.png", *quick, "--out", "run", "--quiet"]
+    brief = ["--steps", "100", "--minutes", "1e-6"]
+    assert main([*words, *brief]) == 0
+    assert steps_in(here / "run") == [25]
+    assert main([*words, *brief, "--resume"]) == 0
+    assert steps_in(here / "run") == [25, 50]
+    assert main(["fit", "image", "--resume", "--out", "run", "--quiet"]) == 0
+    assert steps_in(here / "run") == [25, 50, 75, 100]
 
 
 def test_a_run_that_diverges_says_so_in_one_line(here, quick, capsys):
