@@ -71,6 +71,8 @@ def test_files_that_cannot_be_fitted(quick, damaged, fails, task, file, message)
         ("--mapping octaves:3,rotate=zx4.4.4", "must be axes and degrees"),
         ("--maping gaussian:3", "did you mean `--mapping`?"),
         ("--steps 0", "`--steps` (=0) must be at least 1"),
+        ("--steps 2147483648", "`--steps` (=2147483648) must be at most 2147483647"),
+        ("--layers 100000", "`--layers` (=100000) must be at most 1000"),
         ("--lr -1", "`--lr` (=-1) must be more than 0"),
         ("--lr nan", "`--lr` (=nan) must be a finite number"),
         ("--lr 1e39", "`--lr` (=1e39) must be at most 1e+30"),

@@ -19,14 +19,16 @@ class FitOptions(Output):
         "one word: none, basic, positional:6, gaussian:10, gaussian:10/3, ...",
         metavar="WORD",
     )
-    steps: int = option(2000, "training steps", least=1)
+    steps: int = option(2000, "training steps", least=1, most=2**31 - 1)
     lr: float | None = option(
         None, "learning rate (default: the paper's)", above=0, most=1e30
     )
     batch: int | None = option(
         None, "points a step (default: what the device does in time)", least=1
     )
-    layers: int = option(4, "dense layers, the output layer counted", least=1)
+    layers: int = option(
+        4, "dense layers, the output layer counted", least=1, most=1000
+    )
     width: int = option(256, "channels of a hidden layer", least=1)
     seed: int = option(0, "of B, the weights and the batches", least=0, most=2**32 - 1)
     minutes: float | None = option(
