@@ -56,10 +56,10 @@ def _measure(options: Options, console) -> dict[str, Any]:
     import jax
 
     from ..ops.mlp import Precision
-    from ..train.throughput import Shape, copy_bandwidth, matmul_peak, measure
+    from ..train.throughput import Shape, copy_bandwidth, matmul_peak, measure, prepare
     from ..version import __version__
     from .device import device_name
-    from .torch_peer import available, measure_torch
+    from .torch_peer import available, prepare_torch
 
     cpu, repeats = jax.default_backend() == "cpu", options.repeats
     shape = Shape(points=options.points or (8192 if cpu else 65_536))
@@ -84,29 +84,34 @@ def _measure(options: Options, console) -> dict[str, Any]:
         console.say(_line(row))
 
     for kind in kinds:
+        names, candidates = [], []
         for runs in counts:
             few = max(1, steps // (1 if runs == 1 else 2))
-            add("passband", runs, kind.value, measure(
-                shape, runs=runs, precision=kind.value, steps=few,
-                repeats=repeats))  # fmt: skip
+            names.append("passband")
+            candidates.append(
+                prepare(shape, runs=runs, precision=kind.value, steps=few)
+            )
         if available() and not options.no_torch:
             # On a CPU the compiled peer needs a C++ compiler and gains nothing.
-            device = "cpu" if cpu else "cuda"
             for compiled in (False,) if cpu else (False, True):
-                timing = measure_torch(
-                    shape,
-                    device=device,
-                    precision=kind.value,
-                    compiled=compiled,
-                    steps=steps,
-                    repeats=repeats,
+                names.append("torch.compile" if compiled else "torch eager")
+                candidates.append(
+                    prepare_torch(
+                        shape,
+                        device="cpu" if cpu else "cuda",
+                        precision=kind.value,
+                        compiled=compiled,
+                        steps=steps,
+                    )
                 )
-                who = "torch.compile" if compiled else "torch eager"
-                add(who, 1, kind.value, timing)
+        timings = measure(candidates, repeats=repeats)
+        for who, candidate, timing in zip(names, candidates, timings, strict=True):
+            add(who, candidate.runs, kind.value, timing)
     sizes = []
     for part in (4, 2, 1, 0.5) if options.sizes else ():
         smaller = dataclasses.replace(shape, points=int(shape.points / part))
-        timing = measure(smaller, precision=kinds[0].value, steps=steps)
+        one = prepare(smaller, precision=kinds[0].value, steps=steps)
+        [timing] = measure([one], repeats=repeats)
         sizes.append(
             {"points": smaller.points, "runs": 1, **dataclasses.asdict(timing)}
         )

@@ -7,7 +7,7 @@ import math
 import time
 from typing import Any
 
-from ..train.throughput import Shape, Timing
+from ..train.throughput import Prepared, Shape
 
 
 def available() -> bool:
@@ -15,16 +15,10 @@ def available() -> bool:
     return importlib.util.find_spec("torch") is not None
 
 
-def measure_torch(
-    shape: Shape,
-    *,
-    device: str,
-    precision: str,
-    compiled: bool,
-    steps: int,
-    repeats: int,
-) -> Timing:
-    """Median time of a training step: encoding in it, Adam (fused where it can be)."""
+def prepare_torch(
+    shape: Shape, *, device: str, precision: str, compiled: bool, steps: int
+) -> Prepared:
+    """The training step, encoding in it, with Adam (fused where it can be)."""
     torch: Any = importlib.import_module("torch")
     if precision not in ("float32", "tf32", "bfloat16"):
         raise ValueError(precision)
@@ -63,19 +57,7 @@ def measure_torch(
     begun = time.perf_counter()
     run()
     first = time.perf_counter() - begun
-    taken = []
-    for _ in range(repeats):
-        begun = time.perf_counter()
-        run()
-        taken.append((time.perf_counter() - begun) / steps)
-    taken.sort()
-    seconds = taken[len(taken) // 2]
-    return Timing(
-        seconds=seconds,
-        spread=(taken[3 * len(taken) // 4] - taken[len(taken) // 4]) / 2,
-        compile_seconds=max(0.0, first - steps * seconds),
-        points_per_second=shape.points / seconds,
-        tflops=shape.flop / seconds / 1e12,
-        planned_bytes=0,
-        used_bytes=0,
-    )
+    begun = time.perf_counter()
+    run()
+    again = time.perf_counter() - begun
+    return Prepared(run, shape, 1, steps, compile_seconds=max(0.0, first - again))

@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -80,15 +80,48 @@ class Timing:
     """By XLA's own account of the compiled program."""
 
 
-def measure(
-    shape: Shape,
-    *,
-    runs: int = 1,
-    precision: str = "auto",
-    steps: int = 20,
-    repeats: int = 5,
-) -> Timing:
-    """Time the step as training runs it: encoding, loss, Adam and checks in it.
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """A training that is compiled and warm: `call` takes it `steps` steps on."""
+
+    call: Callable[[], None]
+    shape: Shape
+    runs: int
+    steps: int
+    compile_seconds: float
+    planned_bytes: int = 0
+    used_bytes: int = 0
+
+
+def measure(candidates: Sequence[Prepared], *, repeats: int = 5) -> list[Timing]:
+    """The timings of trainings that take turns, so that all see the same machine."""
+    taken = np.zeros((len(candidates), repeats))
+    for repeat in range(repeats):
+        for k, candidate in enumerate(candidates):
+            begun = time.perf_counter()
+            candidate.call()
+            taken[k, repeat] = (time.perf_counter() - begun) / candidate.steps
+    timings = []
+    for one, seconds in zip(candidates, taken, strict=True):
+        low, middle, high = np.percentile(seconds, [25, 50, 75])
+        timings.append(
+            Timing(
+                seconds=float(middle),
+                spread=float(high - low) / 2,
+                compile_seconds=one.compile_seconds,
+                points_per_second=one.runs * one.shape.points / float(middle),
+                tflops=one.runs * one.shape.flop / float(middle) / 1e12,
+                planned_bytes=one.planned_bytes,
+                used_bytes=one.used_bytes,
+            )
+        )
+    return timings
+
+
+def prepare(
+    shape: Shape, *, runs: int = 1, precision: str = "auto", steps: int = 20
+) -> Prepared:
+    """Training as it really runs: encoding, loss, Adam and checks in every step.
 
     Args:
         runs: networks trained as one program, each with its own B, weights and target.
@@ -101,11 +134,12 @@ def measure(
     for k in range(runs):
         values = jnp.asarray(rng.random((shape.points, shape.out)), jnp.float32)
         tasks.append(MovingPoints(coords, values))
-        field = make_field(word, d=2, out=shape.out, key=jax.random.key(k),
-                           layers=shape.layers, width=shape.width)  # fmt: skip
+        field = make_field(
+            word, d=2, out=shape.out, key=jax.random.key(k), layers=shape.layers,
+            width=shape.width,
+        )  # fmt: skip
         config = Config(precision=precision)
         states.append(start(field, config, key=jax.random.key(k)))
-    planned = runs * bytes_of_run(states[0].field, shape.points)
     optimiser = adam()
     begun = time.perf_counter()
     if runs == 1:
@@ -119,25 +153,21 @@ def measure(
     program = jitted.lower(task, state, *rest).compile()
     compiling = time.perf_counter() - begun
     used = program.compiled.memory_analysis()
-    state, losses = program(task, state, *rest)
-    losses.block_until_ready()
-    taken = []
-    for _ in range(repeats):
-        begun = time.perf_counter()
+
+    def call() -> None:
+        nonlocal state
         state, losses = program(task, state, *rest)
-        losses.block_until_ready()
-        taken.append((time.perf_counter() - begun) / steps)
-    if not np.isfinite(losses).all():
-        raise FloatingPointError("the timed training did not stay finite")
-    seconds = float(np.median(taken))
-    low, high = np.percentile(taken, [25, 75])
-    return Timing(
-        seconds=seconds,
-        spread=float(high - low) / 2,
-        compile_seconds=compiling,
-        points_per_second=runs * shape.points / seconds,
-        tflops=runs * shape.flop / seconds / 1e12,
-        planned_bytes=planned,
+        if not np.isfinite(losses).all():
+            raise FloatingPointError("the timed training did not stay finite")
+
+    call()
+    return Prepared(
+        call,
+        shape,
+        runs,
+        steps,
+        compiling,
+        planned_bytes=runs * bytes_of_run(states[0].field, shape.points),
         used_bytes=used.temp_size_in_bytes + used.argument_size_in_bytes,
     )
 
