@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 
 from passband.cli.main import main
 
-STEPS, EVERY = 1500, 25
+STEPS, EVERY = 4000, 25
 FIT = ["--steps", str(STEPS), "--layers", "2", "--width", "32", "--batch", "256",
        "--mapping", "gaussian:4,m=16", "--save-every", "0", "--quiet"]  # fmt: skip
 
