@@ -84,8 +84,7 @@ def run(options: Options, given: set[str]) -> int:
             bits=8,
         )
     target = folder / "demo.png"
-    headline = "The same network and steps, without and with Fourier features"
-    drawn = demo_figure(task.truth(), found, headline=headline)
+    drawn = demo_figure(task.truth(), found)
     write_bytes(target, png_bytes(drawn))
     content = {
         "psnr": scores,

@@ -37,7 +37,7 @@ def demo_figure(
     predictions: Mapping[str, tuple[ArrayLike, float]],
     *,
     zoom: Box | None = None,
-    headline: str = "The same network, the same steps; only the input mapping differs",
+    headline: str = "The same network and steps, without and with Fourier features",
 ) -> "Figure":
     """Target and predictions side by side, each with its PSNR and a zoomed inset.
 
