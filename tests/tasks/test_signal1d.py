@@ -5,7 +5,8 @@ import pytest
 
 from passband.data.noise import DenseSignals, power_law_signals
 from passband.field import make_field, standard
-from passband.tasks.signal1d import Signal1D, half_sum_square, signal_tasks
+from passband.tasks.signal1d import Signal1D, signal_tasks
+from passband.tasks.task import half_sum_square
 from passband.train.loop import Config
 from passband.train.population import run_population, stack
 from passband.train.state import sgd

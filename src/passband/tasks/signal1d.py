@@ -7,7 +7,7 @@ from jaxtyping import Array, Float, Scalar
 from ..data.noise import DenseSignals
 from ..field import Field
 from ..mappings import AnyKey
-from .task import Task
+from .task import Task, half_sum_square
 
 
 class Signal1D(Task):
@@ -61,16 +61,3 @@ def signal_tasks(signals: DenseSignals) -> list[Signal1D]:
         )
         for train, test in zip(signals.y_train, signals.y_test, strict=True)
     ]
-
-
-def half_sum_square(
-    prediction: Float[Array, "..."], target: Float[Array, "..."]
-) -> Scalar:
-    """Half the sum of squared errors, in float32; shapes must be equal."""
-    if prediction.shape != target.shape:
-        raise ValueError(
-            f"`prediction` {prediction.shape} and `target` {target.shape} must have "
-            "one shape; a loss does not broadcast"
-        )
-    error = prediction.astype(jnp.float32) - target.astype(jnp.float32)
-    return 0.5 * jnp.sum(error * error)

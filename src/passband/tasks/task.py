@@ -45,10 +45,21 @@ def half_mean_square(
     prediction: Float[Array, "..."], target: Float[Array, "..."]
 ) -> Scalar:
     """Half the mean squared error, in float32; shapes must be equal."""
+    return 0.5 * jnp.mean(_squares(prediction, target))
+
+
+def half_sum_square(
+    prediction: Float[Array, "..."], target: Float[Array, "..."]
+) -> Scalar:
+    """Half the sum of squared errors, in float32: the 1D studies' loss."""
+    return 0.5 * jnp.sum(_squares(prediction, target))
+
+
+def _squares(prediction: Array, target: Array) -> Array:
     if prediction.shape != target.shape:
         raise ValueError(
             f"`prediction` {prediction.shape} and `target` {target.shape} must have "
             "one shape; a loss does not broadcast"
         )
     error = prediction.astype(jnp.float32) - target.astype(jnp.float32)
-    return 0.5 * jnp.mean(error * error)
+    return error * error
