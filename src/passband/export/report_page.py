@@ -35,7 +35,6 @@ figure { margin: 0.75rem 0 0; overflow-x: auto; }
 img { display: block; width: 100%; height: auto; }
 @media (max-width: 40rem) { main { padding: 1.25rem 1rem 3rem; }
   figure img.wide { width: 40rem; max-width: none; }
-  pre { white-space: pre-wrap; overflow-wrap: anywhere; }
   .swipe::after { content: " Swipe sideways to see all of it."; } }
 pre { background: var(--soft); border-left: 3px solid var(--rule);
   margin: 0.25rem 0 1rem; padding: 0.6rem 0.9rem; overflow-x: auto;
