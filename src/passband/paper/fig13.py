@@ -5,16 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import published
-from .fig4 import (
-    ALPHAS,
-    FAMILIES,
-    SETTINGS,
-    as_dots,
-    dense_line,
-    networks,
-    settings_of,
-    titles,
-)
+from .fig4 import ALPHAS, SETTINGS, as_dots, networks, scatter_of, settings_of
 from .item import Claim, Item, Number, Outcome, Preset, Say, judge
 
 if TYPE_CHECKING:
@@ -46,18 +37,8 @@ class Fig13(Item):
         )
 
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.scatter import error_scatter
-
-        found = outcome.arrays
-        figure = error_scatter(
-            as_dots(found["rms"]),
-            as_dots(found["test"]),
-            families=list(FAMILIES),
-            titles=titles(),
-            dense=dense_line(found["dense_test"]),
-            train=as_dots(found["train"]),
-        )
-        return {self.id: figure}
+        train = as_dots(outcome.arrays["train"])
+        return {self.id: scatter_of(outcome.arrays, train=train)}
 
 
 ITEM = Fig13()

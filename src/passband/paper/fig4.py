@@ -85,18 +85,8 @@ class Fig4(Item):
         )
 
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.scatter import error_scatter
-
-        found = outcome.arrays
-        figure = error_scatter(
-            as_dots(found["rms"]),
-            as_dots(found["test"]),
-            families=list(FAMILIES),
-            titles=titles(),
-            dense=dense_line(found["dense_test"]),
-            curves=found["curves"],
-        )
-        return {self.id: figure}
+        curves = outcome.arrays["curves"]
+        return {self.id: scatter_of(outcome.arrays, curves=curves)}
 
 
 ITEM = Fig4()
@@ -184,6 +174,20 @@ def _field(word: str, key: AnyKey, draw: AnyKey, width: int) -> Field:
 def _rms(encoding: Any) -> float:
     assert isinstance(encoding, FourierFeatures)
     return float(np.sqrt(np.mean(np.square(encoding.frequencies, dtype=np.float64))))
+
+
+def scatter_of(found: dict[str, np.ndarray], **more: np.ndarray) -> "Figure":
+    """The panels that Figs. 4 and 13 share; `more` is what each adds to them."""
+    from ..plot.scatter import error_scatter
+
+    return error_scatter(
+        as_dots(found["rms"]),
+        as_dots(found["test"]),
+        families=list(FAMILIES),
+        titles=titles(),
+        dense=dense_line(found["dense_test"]),
+        **more,
+    )
 
 
 def as_dots(values: np.ndarray) -> np.ndarray:
