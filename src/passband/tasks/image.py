@@ -30,7 +30,10 @@ class ImageTask(Task):
     batch: int | None = eqx.field(static=True)
     """Pixels a step, drawn with replacement; None takes all of them."""
 
-    def loss(self, field: Field, key: AnyKey) -> Scalar:
+    def loss(
+        self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0
+    ) -> Scalar:
+        del step
         h, w, c = self.pixels.shape
         if self.batch is not None:
             pick = jax.random.randint(key, (self.batch,), 0, self.train_size)

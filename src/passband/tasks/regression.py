@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Scalar
+from jaxtyping import Array, ArrayLike, Float, Int, Scalar
 
 from ..errors import InputError
 from ..field import Field
@@ -22,7 +22,10 @@ class RegressionTask(Task):
     high: Float[Array, "*runs"]
     batch: int | None = eqx.field(static=True, default=None)
 
-    def loss(self, field: Field, key: AnyKey) -> Scalar:
+    def loss(
+        self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0
+    ) -> Scalar:
+        del step
         coords, values = self.coords, self.values
         if self.batch is not None:
             pick = jax.random.randint(key, (self.batch,), 0, coords.shape[0])

@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Scalar
+from jaxtyping import Array, Float, Int, Scalar
 
 from ..data.noise import DenseSignals
 from ..field import Field
@@ -25,8 +25,10 @@ class Signal1D(Task):
     grid: Float[Array, "*runs cn 1"]
     """Every point of the signal, in order."""
 
-    def loss(self, field: Field, key: AnyKey) -> Scalar:
-        del key
+    def loss(
+        self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0
+    ) -> Scalar:
+        del key, step
         return half_sum_square(field.batch(self.coords), self.values)
 
     def predict(self, field: Field) -> np.ndarray:

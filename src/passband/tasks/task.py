@@ -5,7 +5,7 @@ import abc
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Scalar
+from jaxtyping import Array, Float, Int, Scalar
 
 from ..field import Field
 from ..mappings import AnyKey
@@ -19,8 +19,11 @@ class Task(eqx.Module):
     """
 
     @abc.abstractmethod
-    def loss(self, field: Field, key: AnyKey) -> Scalar:
-        """What one step of training lowers; `key` draws its batch."""
+    def loss(
+        self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0
+    ) -> Scalar:
+        """What one step of training lowers; its batch comes from `key`, or from the
+        number of the step where a batch is drawn without replacement."""
 
     @abc.abstractmethod
     def predict(self, field: Field) -> np.ndarray:

@@ -86,7 +86,7 @@ def advance(
 
     def loss_of(params):
         key = jax.random.fold_in(state.key, state.step)
-        return task.loss(eqx.combine(params, fixed), key)
+        return task.loss(eqx.combine(params, fixed), key, state.step)
 
     loss, grads = jax.value_and_grad(loss_of)(params)
     flat = jnp.concatenate([g.ravel() for g in jax.tree.leaves(grads)])

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Scalar
+from jaxtyping import Array, Float, Int, Scalar
 
 from ..field import Field, make_field
 from ..mappings import AnyKey
@@ -48,7 +48,10 @@ class MovingPoints(Task):
     coords: Float[Array, "n d"]
     values: Float[Array, "*runs n c"]
 
-    def loss(self, field: Field, key: AnyKey) -> Scalar:
+    def loss(
+        self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0
+    ) -> Scalar:
+        del step
         shift = jax.random.uniform(key, (self.coords.shape[1],))
         return half_mean_square(field.batch(self.coords + shift), self.values)
 
