@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt8, UInt32
@@ -30,27 +31,37 @@ BOUNDARY_SPREAD = 0.01
 class LabelPool(eqx.Module):
     """Labels of `blocks` x `block` points uniform in a box, one bit each."""
 
-    bits: UInt8[Array, "blocks bytes"]
-    low: Int[Array, "3"]
-    span: UInt32[Array, "3"]
-    seed: UInt32[Array, "2"]
+    bits: UInt8[Array, "*runs blocks bytes"]
+    low: Int[Array, "*runs 3"]
+    span: UInt32[Array, "*runs 3"]
+    seed: UInt32[Array, "*runs 2"]
 
     @property
     def blocks(self) -> int:
-        return self.bits.shape[0]
+        return self.bits.shape[-2]
 
     @property
     def block(self) -> int:
-        return 8 * self.bits.shape[1]
+        return 8 * self.bits.shape[-1]
 
     def batch(
-        self, block: Int[Array, ""] | int
+        self,
+        block: Int[Array, ""] | int,
+        part: Int[Array, ""] | int = 0,
+        count: int | None = None,
     ) -> tuple[Float[Array, "n 3"], Bool[Array, " n"]]:
-        """Points and labels of one block; inside jit, `block` may be traced."""
-        index = jnp.arange(self.block, dtype=jnp.uint32)
+        """Points and labels of one block, or of the `part`th `count` points of it.
+
+        Inside jit, `block` and `part` may be traced; `count` is a multiple of 8.
+        """
+        count = self.block if count is None else count
+        start = jnp.asarray(part).astype(jnp.uint32) * np.uint32(count)
+        index = start + jnp.arange(count, dtype=jnp.uint32)
         which = jnp.asarray(block).astype(jnp.uint32)
         points = lattice_points(jnp, index, which, self.seed, self.low, self.span)
-        row = jnp.asarray(self.bits)[block]
+        row = jax.lax.dynamic_slice(
+            jnp.asarray(self.bits), (which, start // 8), (1, count // 8)
+        )[0]
         labels = (row[:, None] >> jnp.arange(8, dtype=jnp.uint8)) & 1
         return points, labels.reshape(-1).astype(bool)
 

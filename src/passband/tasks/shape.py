@@ -1,0 +1,112 @@
+"""The shape task: a point of the unit cube in, inside or outside of a mesh out."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Scalar
+
+from ..errors import InputError
+from ..field import Field
+from ..forward.label_pool import LabelledPoints, LabelPool, ShapeLabels, block_order
+from ..mappings import AnyKey
+from .metrics import iou
+from .task import Task
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class HeldOut:
+    """The points a shape is tested at: uniform in its box, and near its surface.
+
+    They are no part of a step, so any two are equal: tasks of different meshes stack,
+    share one program, and these arrays stay with the host.
+    """
+
+    uniform: LabelledPoints
+    boundary: LabelledPoints
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HeldOut)
+
+    def __hash__(self) -> int:
+        return hash(HeldOut)
+
+
+class ShapeTask(Task):
+    """Fit the occupancy of a mesh from a pool of labelled points (paper, section 6.3).
+
+    A field for it has one output, `sigmoid`, and coordinates in [0, 1]^3: mappings take
+    `norm=1`, and no mapping is `none:scale=2,shift=-1` (protocol 8).
+    """
+
+    pool: LabelPool
+    order: Int[Array, "*runs steps"]
+    """Which part of the pool each step trains on: none twice before each was once."""
+    held_out: HeldOut = eqx.field(static=True)
+    batch: int = eqx.field(static=True)
+    """Points a step: a block of the pool, or a part of one."""
+
+    def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
+        """Binary cross-entropy of the logits, mean over the step's points."""
+        del key  # the points are those of the step's number
+        part = self.order[step % self.order.shape[0]]
+        block, part = jnp.divmod(part, self.pool.block // self.batch)
+        points, inside = self.pool.batch(block, part, self.batch)
+        return cross_entropy(field.logits(points)[:, 0], inside.astype(jnp.float32))
+
+    def predict(self, field: Field) -> np.ndarray:
+        """Probability of inside at the test points, the uniform ones first."""
+        sets = (self.held_out.uniform, self.held_out.boundary)
+        return np.concatenate([field.predict(points) for points, _ in sets])
+
+    def metrics(
+        self, field: Field, prediction: np.ndarray | None = None
+    ) -> dict[str, float]:
+        """IoU at probability 0.5, of uniform points and of points near the surface."""
+        seen = self.predict(field) if prediction is None else prediction
+        inside = seen[:, 0] > 0.5
+        uniform, boundary = self.held_out.uniform.labels, self.held_out.boundary.labels
+        return {
+            "iou_uniform": iou(inside[: len(uniform)], uniform),
+            "iou_boundary": iou(inside[len(uniform) :], boundary),
+        }
+
+    @property
+    def step_points(self) -> int:
+        return self.batch
+
+
+def shape_task(
+    labels: ShapeLabels, *, steps: int, seed: int, batch: int | None = None
+) -> ShapeTask:
+    """The task of a labelled mesh.
+
+    Args:
+        steps: how long the order of the pool's parts is; later steps start it again.
+        seed: of that order.
+        batch: points a step; None takes a whole block of the pool.
+    """
+    block = labels.pool.block
+    batch = block if batch is None else batch
+    if not 0 < batch <= block or batch % 8:
+        raise InputError(
+            f"`batch` (={batch}) must be a multiple of 8 and at most {block}, the "
+            "points in a block of the labels"
+        )
+    parts = labels.pool.blocks * (block // batch)
+    return ShapeTask(
+        labels.pool,
+        jnp.asarray(block_order(steps, parts, seed=seed)),
+        HeldOut(labels.uniform, labels.boundary),
+        batch,
+    )
+
+
+def cross_entropy(
+    logits: Float[Array, " n"], inside: Float[Array, " n"]
+) -> Float[Array, ""]:
+    """Mean of log(1 + e^z) - z y in float32, finite for any finite logits."""
+    z = logits.astype(jnp.float32)
+    return jnp.mean(jax.nn.softplus(z) - z * inside)

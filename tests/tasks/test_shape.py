@@ -1,0 +1,128 @@
+"""The shape task: its loss, its order through the pool, its IoU, its stacks."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.special import expit, xlogy
+
+from passband.data.meshes import normalise
+from passband.data.primitives import sphere, torus
+from passband.errors import InputError
+from passband.field import make_field
+from passband.forward.label_pool import make_labels
+from passband.tasks.shape import cross_entropy, shape_task
+from passband.train.loop import Config, run
+from passband.train.population import run_population, stack
+
+KEY = jax.random.key(0)
+LABELS = [
+    make_labels(normalise(shape.mesh)[0], blocks=4, block=512, test_points=2048)
+    for shape in (torus(ring=32, tube=16), sphere(2))
+]
+
+
+def _field(seed=0):
+    key = jax.random.key(seed)
+    return make_field("gaussian:1,m=16,norm=1", d=3, out=1, key=key, layers=3, width=32)
+
+
+def test_cross_entropy_is_that_of_the_probabilities():
+    z = np.random.default_rng(0).normal(size=64) * 4
+    y = np.arange(64) % 3 == 0
+    p = expit(z)
+    expected = -np.mean(xlogy(y, p) + xlogy(~y, 1 - p))
+    found = cross_entropy(jnp.float32(z), jnp.float32(y))
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_cross_entropy_is_finite_for_large_logits():
+    z, y = jnp.float32([3e4, -3e4, 3e4]), jnp.float32([1, 0, 0])
+    value, slope = jax.value_and_grad(cross_entropy)(z, y)
+    assert value == pytest.approx(1e4)
+    np.testing.assert_allclose(slope, [0, 0, 1 / 3], atol=1e-6)
+
+
+@pytest.mark.parametrize("batch", [None, 512, 128])
+def test_each_pass_shows_every_point_of_the_pool_once(batch):
+    labels = LABELS[0]
+    task = shape_task(labels, steps=32, seed=3, batch=batch)
+    per_pass = 2048 // task.step_points
+    seen = []
+    for step in range(per_pass):
+        block, part = divmod(int(task.order[step]), 512 // task.batch)
+        seen.append(labels.pool.batch(block, part, task.batch))
+    points = np.concatenate([p for p, _ in seen])
+    inside = np.concatenate([y for _, y in seen])
+    whole = [labels.pool.batch(block) for block in range(4)]
+    expected = np.concatenate([p for p, _ in whole])
+    assert len(np.unique(points, axis=0)) == 2048
+    order, other = np.lexsort(points.T), np.lexsort(expected.T)
+    np.testing.assert_array_equal(points[order], expected[other])
+    truth = np.concatenate([y for _, y in whole])
+    np.testing.assert_array_equal(inside[order], truth[other])
+
+
+def test_the_step_decides_the_points_and_the_order_repeats():
+    task = shape_task(LABELS[0], steps=4, seed=0)
+    field = _field()
+    loss = eqx.filter_jit(task.loss)
+    losses = [float(loss(field, KEY, jnp.int32(step))) for step in range(6)]
+    assert len(set(losses)) == 4
+    assert losses[4:] == losses[:2]
+    points, inside = task.pool.batch(task.order[1])
+    p = np.float64(field.predict(points)[:, 0])
+    expected = -np.mean(np.log(np.where(inside, p, 1 - p)))
+    assert losses[1] == pytest.approx(expected, rel=1e-5)
+
+
+def test_training_learns_the_shape():
+    mesh, _ = normalise(sphere(3).mesh)
+    labels = make_labels(mesh, blocks=64, block=512, test_points=8192)
+    task = shape_task(labels, steps=200, seed=0)
+    before = task.metrics(_field())
+    field, history = run(task, _field(), Config(steps=200, rate=5e-3), key=KEY)
+    after = task.metrics(field)
+    assert history["loss"][-1] < 0.1
+    assert after["iou_uniform"] > 0.95 > before["iou_uniform"]
+    # Points a hundredth from the surface are harder than points anywhere.
+    assert before["iou_boundary"] < after["iou_boundary"] < after["iou_uniform"]
+
+
+def test_iou_is_of_the_thresholded_field():
+    task = shape_task(LABELS[0], steps=1, seed=0)
+    prediction = np.full((4096, 1), 0.25)
+    prediction[:2048, 0] = task.held_out.uniform.labels
+    prediction[2048:] = 0.75
+    share = task.held_out.boundary.labels.mean()
+    found = task.metrics(_field(), prediction)
+    assert found == {"iou_uniform": 1.0, "iou_boundary": pytest.approx(share)}
+
+
+def test_shapes_stack_without_their_test_points():
+    tasks = [shape_task(labels, steps=8, seed=0) for labels in LABELS]
+    stacked, _ = stack(tasks)
+    size = sum(leaf.nbytes for leaf in jax.tree.leaves(stacked))
+    bits, order, box_and_seed = 4 * 512 // 8, 8 * 4, 3 * 4 + 3 * 4 + 2 * 4
+    assert size == 2 * (bits + order + box_and_seed)
+    fields = [_field(1), _field(2)]
+    together, _ = run_population(
+        tasks, fields, Config(steps=8, rate=1e-3), keys=[KEY, KEY]
+    )
+    alone, _ = run(tasks[1], fields[1], Config(steps=8, rate=1e-3), key=KEY)
+    np.testing.assert_allclose(
+        tasks[1].predict(together[1]), tasks[1].predict(alone), rtol=0, atol=1e-5
+    )
+
+
+def test_four_mappings_of_one_mesh_hold_the_pool_once():
+    task = shape_task(LABELS[0], steps=8, seed=0)
+    _, axes = stack([task] * 4)
+    assert jax.tree.leaves(axes) == []
+
+
+@pytest.mark.parametrize("batch", [0, 12, 520])
+def test_batches_that_do_not_fit_a_block_are_refused(batch):
+    with pytest.raises(InputError, match=r"`batch` .* multiple of 8 and at most 512"):
+        shape_task(LABELS[0], steps=1, seed=0, batch=batch)
