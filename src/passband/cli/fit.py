@@ -1,8 +1,8 @@
 """What every `passband fit` does: configure, train, finish."""
 
 import dataclasses
+import functools
 import shlex
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -21,7 +21,7 @@ from ..train.state import State
 from ..words import parse_mapping
 from .console import INTERRUPTED, Console, duration
 from .device import device_name
-from .fit_config import run_path, settle, take_up
+from .fit_config import every, run_path, settle, take_up
 from .fit_job import FitJob
 from .fit_options import FitOptions
 from .session import train
@@ -30,32 +30,33 @@ from .session import train
 def fit(job: FitJob, options: FitOptions, given: set[str]) -> int:
     """Fit a file and leave a run folder."""
     console = Console(json=options.json, quiet=options.quiet)
-    if options.file is None and not options.resume:
-        raise InputError(f"FILE is missing; see `passband fit {job.name} --help`")
-    place, folder = run_path(options), None
+    place, folder = run_path(job, options), None
     if options.resume:
         if options.overwrite:
             raise InputError("`--resume` and `--overwrite` exclude each other")
         folder = RunFolder.open(place)
         options = take_up(options, given, folder.config, job.name)
-    path = Path(str(options.file))
-    job.read(path)
+    job.read(options, console)
     word = job.default_mapping() if options.mapping is None else options.mapping
     mapping = parse_mapping(word)
-    config = settle(job, options, mapping, path)
+    config = settle(job, options, mapping)
     if folder is not None and folder.config["sha256"] != config["sha256"]:
+        files = ", ".join(f"`{path}`" for path in job.inputs(options))
         raise InputError(
-            f"`{path}` has changed since the run in `{place}` was started; "
+            f"{files} has changed since the run in `{place}` was started; "
             "`--overwrite` starts anew"
         )
+    steps = config["steps"]
     task = job.task(options, config["batch"])
+    config["every"] = every(task.step_points)
     field_key, key = jax.random.split(jax.random.key(options.seed))
     field = _field(job, options, mapping, field_key, task.step_points)
-    if message := nyquist_warning(mapping, job.nyquist(options)):
+    limit = job.nyquist(options)
+    if limit is not None and (message := nyquist_warning(mapping, limit)):
         console.warn(message)
     training = Config(
-        steps=options.steps,
-        rate=config["lr"],
+        steps=steps,
+        rate=job.schedule(config["lr"], steps),
         every=config["every"],
         precision=options.precision,
     )
@@ -65,7 +66,7 @@ def fit(job: FitJob, options: FitOptions, given: set[str]) -> int:
     else:
         state, seconds = folder.restore(state)
         folder.configure(config)
-        console.say(f"going on from step {int(state.step)} of {options.steps}")
+        console.say(f"going on from step {int(state.step)} of {steps}")
     if options.minutes is not None:
         until = options.minutes + seconds / 60
         training = dataclasses.replace(training, minutes=until)
@@ -79,6 +80,7 @@ def fit(job: FitJob, options: FitOptions, given: set[str]) -> int:
             folder=folder,
             console=console,
             save_every=options.save_every,
+            look=functools.partial(job.look, task, folder=folder),
         )
         console.progress("evaluating the field, writing the report", often=False)
         result = _finish(job, task, mapping, state, seconds, folder)
@@ -151,15 +153,21 @@ def _finish(
 
 
 def _summary(result: dict[str, Any]) -> str:
-    metrics = ", ".join(
-        f"{name} {value:.4f}" if name == "ssim" else f"{name} {value:.2f} dB"
-        for name, value in result["metrics"].items()
-    )
-    evaluated = ""
+    lines = [
+        f"{result['mapping']}: {_scores(result['metrics'])}; {result['steps']} steps "
+        f"in {duration(result['seconds'])} on {result['device']}"
+    ]
+    for name, scores in result.get("baselines", {}).items():
+        lines.append(f"  beside it, {name}: {_scores(scores)}")
     if "evaluated" in result:
-        evaluated = f"metrics, preview and report are of {result['evaluated']}\n"
-    return (
-        f"{result['mapping']}: {metrics}; {result['steps']} steps in "
-        f"{duration(result['seconds'])} on {result['device']}\n{evaluated}"
-        f"model   {result['model']}\nreport  {result['run']}/report.html"
+        lines.append(f"metrics, preview and report are of {result['evaluated']}")
+    lines.append(f"model   {result['model']}\nreport  {result['run']}/report.html")
+    return "\n".join(lines)
+
+
+def _scores(metrics: dict[str, float]) -> str:
+    """Metrics as people read them: a PSNR in decibels, the others as they are."""
+    return ", ".join(
+        f"{name} {value:.2f} dB" if name.startswith("psnr") else f"{name} {value:.4g}"
+        for name, value in metrics.items()
     )

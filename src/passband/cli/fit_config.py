@@ -16,36 +16,44 @@ from .fit_job import FitJob
 from .fit_options import FREE, FitOptions
 from .options import what_it_must_be
 
-# Measured on 2 CPU cores: 9 million points take a minute and a half to train on, and
-# the evaluation of one costs 0.4 of that; the rest of three minutes is for compiling,
-# metrics, the report, and slower cores.
-CPU_POINTS = 9_000_000
 CPU_CHUNK = 2**18  # points between two looks at the clock: about 3 s
-GPU_BATCH = 2**18
 
 
-def settle(
-    job: FitJob, options: FitOptions, mapping: Mapping, path: Path
-) -> dict[str, Any]:
+def settle(job: FitJob, options: FitOptions, mapping: Mapping) -> dict[str, Any]:
     """Everything needed to run it again, with nothing left to be chosen."""
     config: dict[str, Any] = {"passband": __version__, "task": job.name}
     for f in dataclasses.fields(options):
         if f.name not in FREE:
             config[f.name] = getattr(options, f.name)
-    config["file"] = str(path.resolve())
-    with path.open("rb") as stream:
-        config["sha256"] = hashlib.file_digest(stream, "sha256").hexdigest()
+    if options.file is not None:
+        config["file"] = str(Path(options.file).resolve())
+    config["sha256"] = _hash(job.inputs(options))
     config["mapping"] = str(mapping)
     config["lr"] = job.rate(mapping) if options.lr is None else options.lr
-    train, evaluate = job.points(options)
     on_cpu = jax.default_backend() == "cpu"
+    if options.steps is None:
+        config["steps"] = job.default_steps(options, on_cpu)
     if options.batch is None:
-        left = CPU_POINTS - 0.4 * evaluate
-        batch = max(512, int(left / options.steps)) if on_cpu else GPU_BATCH
-        config["batch"] = min(train, batch)
-    points = min(train, config["batch"])
-    config["every"] = max(1, min(25, CPU_CHUNK // points)) if on_cpu else 25
+        config["batch"] = job.batch(options, config["steps"], on_cpu)
     return config
+
+
+def every(points: int) -> int:
+    """Steps between two entries of the history, of so many points each."""
+    if jax.default_backend() != "cpu":
+        return 25
+    return max(1, min(25, CPU_CHUNK // points))
+
+
+def _hash(paths: list[Path]) -> str:
+    """One hash of several files, and of one file its own."""
+    digests = []
+    for path in paths:
+        with path.open("rb") as stream:
+            digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
 def take_up(
@@ -92,11 +100,11 @@ def _same(name: str, mine: Any, theirs: Any) -> bool:
     return mine == theirs
 
 
-def run_path(options: FitOptions) -> Path:
+def run_path(job: FitJob, options: FitOptions) -> Path:
     """The run folder, by its name or by those of file and mapping."""
     if options.out is not None:
         return Path(options.out)
-    if options.file is None:
+    if options.resume and options.file is None:
         raise InputError("`--resume` needs FILE or `--out DIR` to find the run")
-    name = f"{Path(options.file).stem}-{options.mapping or 'default'}"
+    name = f"{job.source(options).stem}-{options.mapping or 'default'}"
     return Path("runs") / "".join(c if c.isalnum() or c in ".-_" else "-" for c in name)

@@ -19,7 +19,9 @@ class FitOptions(Output):
         "one word: none, basic, positional:6, gaussian:10, gaussian:10/3, ...",
         metavar="WORD",
     )
-    steps: int = option(2000, "training steps", least=1, most=2**31 - 1)
+    steps: int | None = option(
+        None, "training steps (default: 2000)", least=1, most=2**31 - 1
+    )
     lr: float | None = option(
         None, "learning rate (default: the paper's)", above=0, most=1e30
     )

@@ -1,6 +1,5 @@
 """The picture's part of `passband fit`."""
 
-from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -14,6 +13,7 @@ from ..plot.spectrum import spectrum_figure
 from ..plot.triptych import triptych
 from ..tasks.image import ImageTask, image_task, render, split_pixels
 from ..train.run_folder import RunFolder
+from .console import Console
 from .fit_image import Options
 from .fit_job import FitJob
 
@@ -28,8 +28,9 @@ class ImageJob(FitJob):
     name = "image"
     image: Image
 
-    def read(self, path: Path) -> None:
-        self.image = read_image(path)
+    def read(self, options: Options, console: Console) -> None:
+        del console
+        self.image = read_image(self.source(options))
 
     def task(self, options: Options, batch: int | None) -> ImageTask:
         return image_task(

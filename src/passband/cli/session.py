@@ -2,6 +2,7 @@
 
 import signal
 import time
+from collections.abc import Callable
 
 import jax
 
@@ -10,6 +11,13 @@ from ..train.loop import Config, Diverged, run
 from ..train.run_folder import RunFolder
 from ..train.state import State
 from .console import Console, duration
+
+Look = Callable[[State, dict[str, float]], bool]
+"""Sees every entry of the history; True ends the run."""
+
+
+class Enough(Exception):
+    """A run has come to its end before its last step."""
 
 
 def train(
@@ -22,6 +30,7 @@ def train(
     folder: RunFolder,
     console: Console,
     save_every: float,
+    look: Look,
 ) -> tuple[State, float]:
     """Train, and leave metrics and checkpoints in the folder.
 
@@ -40,6 +49,7 @@ def train(
     def on_chunk(state: State, entry: dict[str, float]) -> None:
         nonlocal last, saved, first
         last = state
+        enough = look(state, entry)
         folder.log(entry)
         if time.perf_counter() - saved >= save_every:
             folder.checkpoint(state, entry["seconds"])
@@ -49,6 +59,8 @@ def train(
         console.progress(progress_line(entry, first, training.steps, task.step_points))
         if interrupted:
             raise KeyboardInterrupt
+        if enough:
+            raise Enough
 
     start = f"step {int(state.step)}/{training.steps}"
     console.progress(f"{start}  compiling", often=False)
@@ -59,6 +71,8 @@ def train(
     except Diverged as error:
         folder.checkpoint(error.state, seconds + time.perf_counter() - begun)
         raise
+    except Enough:
+        pass
     except KeyboardInterrupt:
         folder.checkpoint(last, seconds + time.perf_counter() - begun)
         raise

@@ -1,6 +1,5 @@
 """The signal's part of `passband fit`."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..plot.style import png_bytes
 from ..tasks.regression import RegressionTask, regression_task
 from ..train.run_folder import RunFolder
 from ..whole_file import write_bytes
+from .console import Console
 from .fit_job import FitJob
 from .fit_signal import Options
 
@@ -25,8 +25,9 @@ class SignalJob(FitJob):
     name = "signal"
     signal: Signal
 
-    def read(self, path: Path) -> None:
-        self.signal = read_signal(path)
+    def read(self, options: Options, console: Console) -> None:
+        del console
+        self.signal = read_signal(self.source(options))
 
     def task(self, options: Options, batch: int | None) -> RegressionTask:
         n = len(self.signal.values)

@@ -30,9 +30,7 @@ class ImageTask(Task):
     batch: int | None = eqx.field(static=True)
     """Pixels a step, drawn with replacement; None takes all of them."""
 
-    def loss(
-        self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0
-    ) -> Scalar:
+    def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
         del step
         h, w, c = self.pixels.shape
         if self.batch is not None:

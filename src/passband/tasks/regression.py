@@ -22,9 +22,7 @@ class RegressionTask(Task):
     high: Float[Array, "*runs"]
     batch: int | None = eqx.field(static=True, default=None)
 
-    def loss(
-        self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0
-    ) -> Scalar:
+    def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
         del step
         coords, values = self.coords, self.values
         if self.batch is not None:

@@ -25,9 +25,7 @@ class Signal1D(Task):
     grid: Float[Array, "*runs cn 1"]
     """Every point of the signal, in order."""
 
-    def loss(
-        self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0
-    ) -> Scalar:
+    def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
         del key, step
         return half_sum_square(field.batch(self.coords), self.values)
 

@@ -19,9 +19,7 @@ class Task(eqx.Module):
     """
 
     @abc.abstractmethod
-    def loss(
-        self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0
-    ) -> Scalar:
+    def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
         """What one step of training lowers; its batch comes from `key`, or from the
         number of the step where a batch is drawn without replacement."""
 

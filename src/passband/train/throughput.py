@@ -48,9 +48,7 @@ class MovingPoints(Task):
     coords: Float[Array, "n d"]
     values: Float[Array, "*runs n c"]
 
-    def loss(
-        self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0
-    ) -> Scalar:
+    def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
         del step
         shift = jax.random.uniform(key, (self.coords.shape[1],))
         return half_mean_square(field.batch(self.coords + shift), self.values)
