@@ -1,0 +1,203 @@
+"""Volumes (and images) in NIfTI and NPY files, with the affine that places them."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Float32, Shaped
+
+from ..errors import InputError
+from ..whole_file import whole_file
+from .arrays import finite, one_line
+
+NIFTI = (".nii", ".nii.gz")
+
+
+@dataclass(frozen=True)
+class Volume:
+    """Numbers on a grid of two or three axes, and where the grid lies."""
+
+    values: Shaped[np.ndarray, "..."]
+    """float32, or complex64."""
+    spacing: tuple[float, ...]
+    """Between neighbours along each axis, in the file's unit (mm in NIfTI)."""
+    affine: Float[np.ndarray, "4 4"] | None
+    """From indices to the scanner's coordinates, in NIfTI files."""
+    name: str
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """`.nii.gz` or the last suffix, in small letters."""
+    name = Path(path).name.lower()
+    return ".nii.gz" if name.endswith(".nii.gz") else Path(name).suffix
+
+
+def read_volume(path: str | os.PathLike[str], *, allow_complex: bool = False) -> Volume:
+    """The volume in a NIfTI file, or the volume or image in an NPY file."""
+    path = Path(path)
+    suffix = suffix_of(path)
+    if suffix not in (*NIFTI, ".npy"):
+        raise InputError(
+            f"`{path}` ends in `{suffix}`; volumes are read from .nii, .nii.gz and .npy"
+        )
+    if suffix == ".npy":
+        values, affine = read_array(path), None
+    else:
+        values, affine = _read_nifti(path)
+    if values.ndim == 4 and values.shape[3] == 1:
+        values = values[..., 0]
+    if values.ndim not in (2, 3) or (affine is not None and values.ndim != 3):
+        raise InputError(
+            f"`{path}` has {values.ndim} axes, {values.shape}; one volume has 3 (a "
+            "series of volumes must be split: save one of them)"
+        )
+    if min(values.shape) < 2:
+        raise InputError(
+            f"`{path}` has shape {values.shape}; every side needs 2 or more"
+        )
+    if np.iscomplexobj(values) and not allow_complex:
+        raise InputError(
+            f"`{path}` holds {values.dtype}, and a real volume is meant; take its "
+            "magnitude, or fit it with `--image complex`"
+        )
+    spacing = (1.0,) * values.ndim
+    if affine is not None:
+        spacing = tuple(float(s) for s in np.linalg.norm(affine[:3, :3], axis=0))
+        if not min(spacing) > 0:
+            raise InputError(f"`{path}` has an affine that is flat: {affine.tolist()}")
+    name = path.name[: -len(suffix)]
+    return Volume(finite_numbers(values, f"`{path}`"), spacing, affine, name)
+
+
+def write_volume(
+    path: str | os.PathLike[str],
+    values: Shaped[np.ndarray, "..."],
+    affine: Float[np.ndarray, "4 4"] | None = None,
+) -> None:
+    """Write a volume to a NIfTI or NPY file, all or nothing."""
+    path = Path(path)
+    suffix = suffix_of(path)
+    kept = values.astype(np.complex64 if np.iscomplexobj(values) else np.float32)
+    if suffix == ".npy":
+        with whole_file(path) as part, part.open("wb") as stream:
+            np.save(stream, kept, allow_pickle=False)
+        return
+    if suffix not in NIFTI:
+        raise InputError(
+            f"`{path}` ends in `{suffix}`; volumes are written to .nii, .nii.gz, .npy"
+        )
+    import gzip
+
+    import nibabel
+
+    image = nibabel.nifti1.Nifti1Image(kept, np.eye(4) if affine is None else affine)
+    image.header.set_xyzt_units("mm")
+    content = image.to_bytes()
+    with whole_file(path) as part:
+        # Without a time in it, the same volume gives the same bytes.
+        packed = gzip.compress(content, 6, mtime=0) if suffix == ".nii.gz" else content
+        part.write_bytes(packed)
+
+
+def rescaled(
+    affine: Float[np.ndarray, "4 4"], old: tuple[int, ...], new: tuple[int, ...]
+) -> Float[np.ndarray, "4 4"]:
+    """The affine of the same box on another grid; index 0 stays where it is."""
+    out = np.array(affine, np.float64)
+    out[:3, :3] *= np.asarray(old) / np.asarray(new)
+    return out
+
+
+def read_array(path: str | os.PathLike[str]) -> Shaped[np.ndarray, "..."]:
+    """The numbers, real or complex, in an NPY file."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"`{path}` does not exist, or is a folder; give an NPY file")
+    try:
+        values = np.load(path, allow_pickle=False)
+    except Exception as error:  # of many kinds, on bytes that make no sense
+        raise InputError(f"`{path}` is no whole NPY file: {one_line(error)}") from error
+    if not isinstance(values, np.ndarray):
+        raise InputError(f"`{path}` is an NPZ archive; save one array with numpy.save")
+    if values.dtype.kind not in "buifc":
+        raise InputError(f"`{path}` holds {values.dtype}; only numbers can be read")
+    return values
+
+
+def finite_numbers(values: np.ndarray, where: str) -> Shaped[np.ndarray, "..."]:
+    """float32 or complex64 (half precision is widened), refusing NaN and infinity."""
+    if not np.iscomplexobj(values):
+        return finite(values, where)
+    parts = np.stack([values.real, values.imag], axis=-1)
+    kept = finite(parts, where)
+    return np.ascontiguousarray(kept).view(np.complex64)[..., 0]
+
+
+def head_phantom(
+    side: int, *, seed: int = 0, dims: int = 3
+) -> Float32[np.ndarray, "..."]:
+    """A head of ellipsoids in [0, 1], another one for every seed.
+
+    The table is the Shepp-Logan phantom's with a third axis, its contrasts raised and
+    its skull thickened so that a coarse grid shows them. Edges are a voxel wide.
+    """
+    rng = np.random.default_rng(seed)
+    axis = (np.arange(side) + 0.5) / side * 2 - 1
+    grid = np.meshgrid(*[axis] * dims, indexing="ij")
+    head = rng.uniform(0.92, 1.05, 3)
+    out = np.zeros((side,) * dims)
+    for density, axes, centre, turn in _ELLIPSOIDS:
+        sizes = head * axes
+        middle = head * centre
+        angle = np.deg2rad(turn)
+        if max(axes) < 0.5:  # what is inside the skull varies on its own
+            density *= rng.uniform(0.7, 1.3)
+            sizes = sizes * rng.uniform(0.8, 1.2, 3)
+            middle = middle + rng.normal(0, 0.03, 3)
+            angle += rng.normal(0, 0.2)
+        x, y = grid[0] - middle[0], grid[1] - middle[1]
+        c, s = np.cos(angle), np.sin(angle)
+        parts = [(c * x + s * y) / sizes[0], (c * y - s * x) / sizes[1]]
+        if dims == 3:
+            parts.append((grid[2] - middle[2]) / sizes[2])
+        radius = np.sqrt(np.sum(np.square(parts), axis=0))
+        edge = (1 - radius) * float(np.min(sizes[:dims])) * side / 2
+        out += density * np.clip(edge + 0.5, 0, 1)
+    return np.clip(out, 0, 1).astype(np.float32)
+
+
+# Density, semi-axes, centre, turn about the last axis in degrees.
+_ELLIPSOIDS = (
+    (0.85, (0.69, 0.9, 0.81), (0.0, 0.0, 0.0), 0.0),
+    (-0.5, (0.62, 0.82, 0.73), (0.0, -0.01, 0.0), 0.0),
+    (-0.25, (0.11, 0.31, 0.22), (0.22, 0.0, 0.0), -18.0),
+    (-0.25, (0.16, 0.41, 0.28), (-0.22, 0.0, 0.0), 18.0),
+    (0.25, (0.21, 0.25, 0.41), (0.0, 0.35, -0.15), 0.0),
+    (0.3, (0.06, 0.06, 0.08), (0.0, 0.1, 0.2), 0.0),
+    (0.3, (0.06, 0.06, 0.08), (0.0, -0.15, 0.2), 0.0),
+    (0.35, (0.06, 0.04, 0.06), (-0.14, -0.55, 0.0), 0.0),
+    (0.35, (0.04, 0.04, 0.04), (0.0, -0.58, 0.0), 0.0),
+    (0.35, (0.04, 0.08, 0.05), (0.14, -0.55, 0.0), 0.0),
+)
+
+
+def _read_nifti(path: Path) -> tuple[np.ndarray, Float[np.ndarray, "4 4"]]:
+    import nibabel
+    from nibabel.filebasedimages import ImageFileError
+
+    if not path.is_file():
+        raise InputError(f"`{path}` does not exist, or is a folder; give a NIfTI file")
+    try:
+        image: Any = nibabel.loadsave.load(path)
+        affine = np.asarray(image.affine, np.float64)
+        values = np.asanyarray(image.dataobj)
+    except (ImageFileError, OSError, ValueError, EOFError) as error:
+        reason = one_line(error)
+        raise InputError(f"`{path}` is no whole NIfTI file: {reason}") from error
+    if values.dtype.kind not in "buifc":
+        raise InputError(f"`{path}` holds {values.dtype}; only numbers can be read")
+    if not np.isfinite(affine).all():
+        raise InputError(f"`{path}` has an affine that is not finite")
+    return values, affine

@@ -1,0 +1,164 @@
+"""The MRI task: voxel coordinate in, intensity out, seen through k-space (6.2)."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Complex, Float, Int, Scalar
+
+from ..field import Field
+from ..forward.kspace import KSpace
+from ..mappings import AnyKey
+from ..ops.chunked import by_parts
+from .metrics import psnr, ssim
+from .task import Task
+
+
+class MriTask(Task):
+    r"""Fit an image or volume to the frequencies of it that were measured.
+
+    The loss is half the *sum* of squares of what the orthonormal transform leaves. With
+    one coil that is the paper's half mean over all frequencies without the factor
+    $1/\sqrt N$, less what it counts where nothing was measured (protocol 7).
+
+    The whole grid is evaluated at every step: each frequency needs all of it.
+    """
+
+    forward: KSpace
+    """Its mask has the frequencies that train."""
+    measured: Complex[Array, "*runs_and_samples"]
+    held: Bool[Array, "*sides"] | None = None
+    """Measured too, but kept for testing."""
+    truth: Float[Array, "*runs_and_sides"] | None = None
+    extent: tuple[float, ...] = eqx.field(static=True, default=())
+    """Lengths of the sides; the longest is 1."""
+    at_once: int | None = eqx.field(static=True, default=None)
+    """Voxels whose network is in memory together; None is all of them."""
+
+    def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
+        del key, step
+        error = jnp.where(self.forward.mask, self._residual(self.image(field)), 0)
+        return 0.5 * jnp.sum(jnp.square(error.real) + jnp.square(error.imag))
+
+    def image(self, field: Field) -> Float[Array, "..."]:
+        """The field on the grid of the measurements."""
+        sides = self.forward.mask.shape
+        n = self.step_points
+        extent = self.extent or extent_of(sides)
+
+        def part(index: Int[Array, " k"]) -> Float[Array, "k c"]:
+            return field.batch(grid_coords(index, sides, extent))
+
+        return by_parts(part, n, self.at_once or n).reshape(self.forward.input_shape)
+
+    def predict(self, field: Field) -> np.ndarray:
+        return np.asarray(_image(self, field))
+
+    def metrics(
+        self, field: Field, prediction: np.ndarray | None = None
+    ) -> dict[str, float]:
+        """PSNR and SSIM of the image clipped to [0, 1], where the truth is known, and
+        the relative errors of the frequencies, trained and held out."""
+        seen = self.predict(field) if prediction is None else prediction
+        found: dict[str, float] = {}
+        if self.truth is not None:
+            found |= against(seen, np.asarray(self.truth), 1.0)
+        return found | self.errors(seen)
+
+    def errors(self, image: np.ndarray | Array) -> dict[str, float]:
+        """How far an image's frequencies are from the measured ones, as a share."""
+        trained, held = _errors(self, jnp.asarray(image))
+        found = {"error_train": float(trained)}
+        return found if self.held is None else {"error_test": float(held), **found}
+
+    @property
+    def step_points(self) -> int:
+        return int(np.prod(self.forward.mask.shape))
+
+    @property
+    def points_at_once(self) -> int:
+        """Points whose layers are in memory together."""
+        return min(self.step_points, self.at_once or self.step_points)
+
+    def _residual(self, image: Float[Array, "..."]) -> Complex[Array, "..."]:
+        return self.forward.transform(image) - self.measured
+
+
+@eqx.filter_jit
+def _image(task: MriTask, field: Field) -> Array:
+    return task.image(field)
+
+
+@eqx.filter_jit
+def _errors(task: MriTask, image: Array) -> tuple[Array, Array]:
+    residual = jnp.abs(task._residual(image))
+    there = jnp.abs(task.measured)
+
+    def share(mask: Array) -> Array:
+        left, all_of_it = (
+            jnp.linalg.norm(jnp.where(mask, x, 0)) for x in (residual, there)
+        )
+        return left / jnp.maximum(all_of_it, jnp.finfo(left.dtype).tiny)
+
+    none = jnp.zeros_like(task.forward.mask)
+    return share(task.forward.mask), share(none if task.held is None else task.held)
+
+
+def against(
+    image: np.ndarray, truth: np.ndarray, data_range: float
+) -> dict[str, float]:
+    """PSNR and SSIM of an image clipped to [0, data_range]; a complex one keeps all."""
+    if np.iscomplexobj(truth):
+        pair = [np.stack([x.real, x.imag], axis=-1) for x in (image, truth)]
+        return {"psnr": psnr(*pair, data_range=data_range)} | {
+            "ssim": ssim(*map(np.abs, (image, truth)), data_range=data_range,
+                         channel_axis=None)
+        }  # fmt: skip
+    image = np.clip(image, 0, data_range)
+    return {
+        "psnr": psnr(image, truth, data_range=data_range),
+        "ssim": ssim(image, truth, data_range=data_range, channel_axis=None),
+    }
+
+
+def extent_of(
+    sides: tuple[int, ...], spacing: tuple[float, ...] | None = None
+) -> tuple[float, ...]:
+    """Lengths of the sides in units of the longest."""
+    lengths = np.multiply(sides, spacing or (1.0,) * len(sides))
+    return tuple(float(x) for x in lengths / lengths.max())
+
+
+def grid_coords(
+    index: Int[Array, " n"], sides: tuple[int, ...], extent: tuple[float, ...]
+) -> Float[Array, "n d"]:
+    """Coordinates of flat indices: index k of n is at k/n of its side.
+
+    The first two axes are exchanged, as a picture's (row, column) is (y, x), and as the
+    paper's volumes were.
+    """
+    place = jnp.unravel_index(index, sides)
+    parts = [
+        p.astype(jnp.float32) / n * e
+        for p, n, e in zip(place, sides, extent, strict=True)
+    ]
+    return jnp.stack([parts[1], parts[0], *parts[2:]], axis=-1)
+
+
+@eqx.filter_jit
+def _part(field: Field, index: Array, sides: tuple, extent: tuple) -> Array:
+    return field.batch(grid_coords(index, sides, extent))
+
+
+def render(
+    field: Field, sides: tuple[int, ...], extent: tuple[float, ...]
+) -> Float[np.ndarray, "*sides c"]:
+    """The field on any grid over the same box, chunk by chunk."""
+    count = int(np.prod(sides))
+    size = min(count, 8192 if jax.default_backend() == "cpu" else 2**18)
+    out = np.empty((count, field.mlp.biases[-1].shape[-1]), np.float32)
+    for start in range(0, count, size):
+        index = jnp.minimum(start + jnp.arange(size), count - 1)
+        stop = min(start + size, count)
+        out[start:stop] = _part(field, index, sides, extent)[: stop - start]
+    return out.reshape(*sides, -1)
