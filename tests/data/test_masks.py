@@ -33,7 +33,7 @@ def test_a_gaussian_mask_is_centred_on_frequency_0():
 
 
 def test_a_gaussian_cannot_measure_everything():
-    with pytest.raises(InputError, match="`fraction` .* is more than a Gaussian"):
+    with pytest.raises(InputError, match="is more than a Gaussian"):
         gaussian_mask((32, 32), 1.0, spread=0.05)
 
 

@@ -90,9 +90,9 @@ def write_volume(
         )
     import gzip
 
-    import nibabel
+    from nibabel.nifti1 import Nifti1Image
 
-    image = nibabel.nifti1.Nifti1Image(kept, np.eye(4) if affine is None else affine)
+    image = Nifti1Image(kept, np.eye(4) if affine is None else affine)
     image.header.set_xyzt_units("mm")
     content = image.to_bytes()
     with whole_file(path) as part:
@@ -130,7 +130,7 @@ def finite_numbers(values: np.ndarray, where: str) -> Shaped[np.ndarray, "..."]:
     """float32 or complex64 (half precision is widened), refusing NaN and infinity."""
     if not np.iscomplexobj(values):
         return finite(values, where)
-    parts = np.stack([values.real, values.imag], axis=-1)
+    parts = np.stack([np.real(values), np.imag(values)], axis=-1)
     kept = finite(parts, where)
     return np.ascontiguousarray(kept).view(np.complex64)[..., 0]
 
@@ -184,13 +184,13 @@ _ELLIPSOIDS = (
 
 
 def _read_nifti(path: Path) -> tuple[np.ndarray, Float[np.ndarray, "4 4"]]:
-    import nibabel
     from nibabel.filebasedimages import ImageFileError
+    from nibabel.loadsave import load
 
     if not path.is_file():
         raise InputError(f"`{path}` does not exist, or is a folder; give a NIfTI file")
     try:
-        image: Any = nibabel.loadsave.load(path)
+        image: Any = load(path)
         affine = np.asarray(image.affine, np.float64)
         values = np.asanyarray(image.dataobj)
     except (ImageFileError, OSError, ValueError, EOFError) as error:

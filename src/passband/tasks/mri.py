@@ -109,7 +109,7 @@ def against(
 ) -> dict[str, float]:
     """PSNR and SSIM of an image clipped to [0, data_range]; a complex one keeps all."""
     if np.iscomplexobj(truth):
-        pair = [np.stack([x.real, x.imag], axis=-1) for x in (image, truth)]
+        pair = [np.stack([np.real(x), np.imag(x)], axis=-1) for x in (image, truth)]
         return {"psnr": psnr(*pair, data_range=data_range)} | {
             "ssim": ssim(*map(np.abs, (image, truth)), data_range=data_range,
                          channel_axis=None)
