@@ -9,7 +9,7 @@ from ..errors import InputError
 from .options import Output, argument, option
 
 # task -> the module that renders its models
-WAYS = {"image": "render_image", "signal": "render_signal"}
+WAYS = {"image": "render_image", "signal": "render_signal", "shape": "render_shape"}
 
 
 @dataclasses.dataclass
@@ -30,6 +30,14 @@ class Options(Output):
     )
     bits: int | None = option(
         None, "8, 16 or 32 of a picture (default: those of the fitted file)"
+    )
+    reference: str | None = option(
+        None, "mesh to measure a mesh against (default: the fitted)", metavar="MESH"
+    )
+    azimuth: float | None = option(None, "of the view of a shape, in degrees (145)")
+    elevation: float | None = option(None, "of the view of a shape, in degrees (-30)")
+    radius: float | None = option(
+        None, "of the view of a shape, in half sides of its cube (2)", above=0
     )
     overwrite: bool = option(False, "replace FILE if it exists")
     device: str = option("auto", "where to run", choices=("auto", "cpu", "gpu"))

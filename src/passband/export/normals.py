@@ -183,3 +183,9 @@ def mesh_normals(
 def normal_picture(normals: np.ndarray) -> np.ndarray:
     """(rows, cols, 3) uint8: (n + 1) / 2 as red, green and blue."""
     return np.round(255 * (0.5 * normals + 0.5)).astype(np.uint8)
+
+
+def on_white(normals: np.ndarray) -> np.ndarray:
+    """The same picture, white where there is no surface."""
+    hit = (normals != 0).any(axis=-1, keepdims=True)
+    return np.where(hit, normal_picture(normals), np.uint8(255))

@@ -20,6 +20,7 @@ def onnx_bytes(
     biases: Sequence[np.ndarray],
     frequencies: np.ndarray | None = None,
     amplitudes: np.ndarray | None = None,
+    input_center: np.ndarray | float = 0.0,
     input_scale: np.ndarray | float = 1.0,
     input_shift: np.ndarray | float = 0.0,
     output: str = "identity",
@@ -29,7 +30,7 @@ def onnx_bytes(
 ) -> bytes:
     """The model `coords` (n, d) float32 -> `values` (n, c) float32 as a file's bytes.
 
-    v = coords * input_scale + input_shift
+    v = (coords - input_center) * input_scale + input_shift
     x = [a sin 2 pi B v, a cos 2 pi B v], or v itself without `frequencies`
     values = output(W_L ... relu(W_1 x + b_1) ... + b_L) * output_scale + output_shift
 
@@ -49,7 +50,8 @@ def onnx_bytes(
     d = weights[0].shape[0] if frequencies is None else np.shape(frequencies)[1]
     _check(weights, biases, d if frequencies is None else 2 * len(frequencies))
     graph = _Graph()
-    x = graph.affine("coords", input_scale, input_shift)
+    x = graph.affine("coords", 1.0, -np.asarray(input_center))
+    x = graph.affine(x, input_scale, input_shift)
     if frequencies is not None:
         ones = np.ones(len(frequencies))
         a = ones if amplitudes is None else np.asarray(amplitudes)

@@ -5,6 +5,7 @@ NumPy, XLA on a CPU and XLA on a GPU all carry out exactly. So a file of 8 MB ho
 labelled points, and a machine without Embree can train from it.
 """
 
+import contextlib
 import json
 import os
 from collections.abc import Callable
@@ -126,7 +127,8 @@ def make_labels(
         },
     )
     if path is not None:
-        save_labels(labels, path)
+        with contextlib.suppress(OSError):  # a cache that cannot be written costs time
+            save_labels(labels, path)
     return labels
 
 

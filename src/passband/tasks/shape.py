@@ -1,6 +1,7 @@
 """The shape task: a point of the unit cube in, inside or outside of a mesh out."""
 
 import dataclasses
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -102,6 +103,13 @@ def shape_task(
         HeldOut(labels.uniform, labels.boundary),
         batch,
     )
+
+
+def surface_of(field: Field) -> Callable[[np.ndarray], np.ndarray]:
+    """Points (n, 3) to n logits, 0 on the surface; unlike probabilities they do not
+    level off near it, so that interpolating between two of them finds it."""
+    logits = Field(field.encoding, field.mlp, "identity")
+    return lambda points: logits.predict(points)[:, 0]
 
 
 def cross_entropy(
