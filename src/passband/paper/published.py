@@ -244,6 +244,17 @@ FIG5_LINE = table(
     """,
 )
 
+# Fig. 11: PSNR read off the plot: on the axes, next to them and on the diagonals, and
+# the ends of the range over the angles.
+FIG11 = table(
+    "protocol 10",
+    """
+    mapping     axes  beside  diagonal  lowest  highest
+    positional  33.5  30.1    29.6      -       -
+    gaussian    -     -       -         31.0    31.8
+    """,
+)
+
 # Fig. 14: mean squared errors read off the plot: at the centre, beyond pi/2, at all
 # shifts but the ends, and at the ends.
 FIG14 = table(
