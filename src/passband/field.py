@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 
 from .errors import InputError
 from .mappings import AnyKey, Encoding, FourierFeatures, Mapping
+from .ops.brief import brief_jit
 from .ops.fused import fits, fused_field
 from .ops.mlp import Precision, mlp
 from .words import parse_mapping
@@ -117,7 +118,7 @@ class Field(eqx.Module):
         return mask
 
 
-@eqx.filter_jit
+@brief_jit
 def _batch(field: Field, coords: Array) -> Array:
     return field.batch(coords)
 

@@ -141,17 +141,19 @@ task = [image_task(Image(rng.integers(0, 256, (8, 8, 3), np.uint8), 0., 255., ""
 fields = [make_field("gaussian:2,m=16", d=2, out=3, key=jax.random.key(k), width=16)
           for k in range(8)]
 seen = []
-inner = population.population_chunk
-def spy(task, state, *rest):
+spread, unstack = population._spread, population.unstack
+def spread_spy(*arguments):
+    task, state = spread(*arguments)
     seen.append(len(state.step.sharding.device_set))
-    out = inner(task, state, *rest)
-    seen.append(len(out[0].field.mlp.weights[0].sharding.device_set))
-    return out
-population.population_chunk = spy
+    return task, state
+def unstack_spy(field, count):
+    seen.append(len(field.mlp.weights[0].sharding.device_set))
+    return unstack(field, count)
+population._spread, population.unstack = spread_spy, unstack_spy
 keys = [jax.random.key(k) for k in range(8)]
 config = Config(steps=20, every=20)
 four, _ = population.run_population(task, fields, config, keys=keys)
-assert seen == [4, 4], seen
+assert seen == [4, 4, 4], seen  # to compile, to train, trained
 population.jax.devices = lambda: [jax.local_devices()[0]]
 one, _ = population.run_population(task, fields, config, keys=keys)
 for a, b in zip(jax.tree.leaves(four), jax.tree.leaves(one)):
