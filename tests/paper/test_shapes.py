@@ -1,0 +1,124 @@
+"""Table 4 and fig. 16: the paper's settings, and a small run of every line."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from passband.data.meshes import normalise
+from passband.data.primitives import sphere
+from passband.export.normals import Camera, mesh_normals
+from passband.paper import fig16, table4
+from passband.paper.item import Preset
+from passband.paper.shape_runs import ROWS, SCANS, SETTINGS, labelled, trained
+
+
+@pytest.fixture(scope="module")
+def table():
+    return table4.ITEM.run(Preset.SMOKE, lambda text: None)
+
+
+@pytest.fixture(scope="module")
+def figure(table):
+    before = trained.cache_info().misses
+    outcome = fig16.ITEM.run(Preset.SMOKE, lambda text: None)
+    assert trained.cache_info().misses == before  # the table's networks served
+    return outcome
+
+
+def test_full_is_the_papers_size():
+    full = SETTINGS[Preset.FULL]
+    assert [full.word(row) for row in ROWS] == [
+        "none:scale=2,shift=-1", "basic:norm=1", "positional:6,m=256,norm=1",
+        "gaussian:12,m=256,norm=1",
+    ]  # fmt: skip
+    assert (full.layers, full.width, full.block, full.steps) == (8, 256, 32**3, 10_001)
+    assert full.test_points == 64**3
+    assert full.tests == SCANS[:3] and full.validation == "lucy"
+    rate = full.schedule()
+    given = [float(rate(jnp.int32(step))) for step in (0, 5000, 10_000)]
+    np.testing.assert_allclose(given, [5e-4, 5e-5, 5e-6], rtol=1e-5)
+
+
+@pytest.mark.parametrize("preset", Preset)
+def test_one_program_serves_a_whole_run(preset: Preset):
+    setting = SETTINGS[preset]
+    assert setting.steps % setting.every == 0
+    assert setting.gaussian_sweep and setting.positional_sweep
+
+
+def test_every_printed_number_stands_beside_ours(table):
+    printed = {n.name: n.printed for n in table.numbers if n.printed is not None}
+    assert printed == {
+        "none uniform": 0.959, "basic uniform": 0.966, "positional uniform": 0.987,
+        "gaussian uniform": 0.988, "none boundary": 0.864, "basic boundary": 0.892,
+        "positional boundary": 0.960, "gaussian boundary": 0.973,
+        "best gaussian scale on pebble": 12, "best positional scale on pebble": 6,
+    }  # fmt: skip
+    assert all(np.isfinite(n.ours) for n in table.numbers)
+    assert not any(n.comparable for n in table.numbers)
+
+
+def test_fourier_features_win_even_here(table):
+    assert table.verdict == "reproduced"
+
+
+def test_the_mean_leaves_the_validation_shape_out(table):
+    (name,) = SETTINGS[Preset.SMOKE].tests
+    numbers = {n.name: n.ours for n in table.numbers}
+    for row in ROWS:
+        assert numbers[f"{row} boundary"] == numbers[f"{row} boundary, {name}"]
+
+
+def test_every_panel_has_its_score(figure):
+    for name in SETTINGS[Preset.SMOKE].shapes:
+        assert figure.arrays[f"panels.{name}"].shape == (1 + len(ROWS), 24, 24, 2)
+        assert figure.arrays[f"iou.{name}"].shape == (len(ROWS),)
+    angles = figure.settings["angle_errors"]
+    assert set(angles) == set(ROWS) and angles["gaussian"] < angles["none"]
+
+
+def test_mesh_bytes_are_those_of_a_binary_ply(figure):
+    from trimesh import Trimesh
+    from trimesh.exchange.ply import export_ply
+
+    setting = SETTINGS[Preset.SMOKE]
+    name = setting.shapes[0]
+    mesh = labelled(name, setting).mesh
+    plain = Trimesh(mesh.vertices, mesh.faces, process=False)
+    data = export_ply(plain, vertex_normal=False)
+    header = data.index(b"end_header\n") + len(b"end_header\n")
+    assert int(figure.arrays[f"bytes.{name}"]) == len(data) - header
+
+
+def test_two_numbers_a_pixel_hold_a_normal_map():
+    mesh, _ = normalise(sphere(3).mesh)
+    camera = Camera(size=32)
+    seen = mesh_normals(mesh.vertices, mesh.faces, camera=camera) @ camera.axes()
+    hit = np.any(seen, axis=-1)
+    picture = fig16.decoded(fig16.encoded(seen))
+    assert np.all(picture[~hit] == 255)
+    facing = hit & (seen[..., 2] > 0.2)  # at a grazing angle a step of x is one of z
+    back = picture[facing] / 127.5 - 1
+    assert np.abs(back - seen[facing]).max() < 0.03
+
+
+def test_angles_between_maps_are_in_degrees():
+    up, tilted = np.zeros((2, 1, 3)), np.zeros((2, 1, 3))
+    up[0, 0] = [0, 0, 1]
+    tilted[:, 0] = [0, np.sin(0.5), np.cos(0.5)]  # the second pixel has no `up`
+    assert fig16.angle(tilted, up) == pytest.approx(np.rad2deg(0.5))
+
+
+def test_buddha_is_seen_from_the_front():
+    assert (
+        fig16.camera_of("buddha", 8).azimuth - fig16.camera_of("lucy", 8).azimuth == 180
+    )
+
+
+def test_they_draw_a_panel_for_each_cell(table, figure):
+    drawn = table4.ITEM.draw(table)["table4"]
+    titles = [axes.get_title(loc="left") for axes in drawn.axes]
+    assert titles[:2] == ["Uniform points", "Boundary points"]
+    assert len(titles) == 3
+    panels = fig16.ITEM.draw(figure)["fig16"].axes
+    assert len(panels) == 2 * (1 + len(ROWS))
