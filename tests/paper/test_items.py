@@ -6,7 +6,7 @@ from passband.errors import InputError
 from passband.paper import published
 from passband.paper.item import Outcome, judge
 from passband.paper.published import Printed, missed, table
-from passband.paper.registry import IDS, get_item
+from passband.paper.registry import COMPANIONS, IDS, get_item
 
 
 def outcome(*holds: bool | None) -> Outcome:
@@ -73,7 +73,7 @@ def test_every_published_table_says_where_it_stands():
                 assert isinstance(cell, Printed) and cell.place, name
 
 
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", (*IDS, *COMPANIONS))
 def test_every_id_names_its_item(id: str):
     item = get_item(id)
     assert item.id == id

@@ -13,7 +13,7 @@ from .device import device_name, prepare
 from .options import Output, argument, option
 
 if TYPE_CHECKING:
-    from ..paper.item import Item, Preset
+    from ..paper.item import Item, Number, Preset
     from ..paper.results import Result
 
 ACTIONS = ("list", "run", "all", "draw")
@@ -79,7 +79,8 @@ def run(options: Options, given: set[str]) -> int:
             console.warn(f"{item.id} was left out: {error}")
             continue
         if not options.json:
-            console.result({}, _report(item, results[-1]))
+            text = _report(item, results[-1]) + _beside(item, preset, folder)
+            console.result({}, text)
     if options.json:
         content = {
             "preset": preset.value,
@@ -162,13 +163,22 @@ def _list(items: "list[Item]", folder: Path, options: Options) -> int:
 
 def _report(item: "Item", result: "Result") -> str:
     """Claims as lines of pass and fail, then the numbers beside the printed ones."""
+    lines = [_head(item, result)]
+    for claim in result.outcome.claims:
+        lines.append(f"  {SIGNS[claim.verdict]}  {claim.claim}  [{claim.detail}]")
+    lines += _numbers(result.outcome.numbers)
+    return "\n".join(lines) + "\n"
+
+
+def _head(item: "Item", result: "Result") -> str:
     seconds = result.provenance.get("seconds")
     spent = "" if seconds is None else f", {seconds:g} s"
     head = f"{item.id}  {item.title}: {result.outcome.verdict}"
-    lines = [f"{head} ({result.preset.value}{spent})"]
-    for claim in result.outcome.claims:
-        lines.append(f"  {SIGNS[claim.verdict]}  {claim.claim}  [{claim.detail}]")
-    numbers = result.outcome.numbers
+    return f"{head} ({result.preset.value}{spent})"
+
+
+def _numbers(numbers: "Sequence[Number]") -> list[str]:
+    lines = []
     if numbers:
         wide = max(len(n.name) for n in numbers)
         spreads = any(n.spread is not None for n in numbers)
@@ -180,7 +190,23 @@ def _report(item: "Item", result: "Result") -> str:
             line += f" {_text(n.spread):>8s}" if spreads else ""
             aside = "" if n.comparable or n.printed is None else "  (not comparable)"
             lines.append(line.rstrip() + aside)
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def _beside(item: "Item", preset: "Preset", folder: Path) -> str:
+    """What an item's companions have beside a printed number, or how to run them."""
+    from ..paper import registry, results
+
+    lines = []
+    for id in item.companions:
+        if results.exists(folder, preset, id):
+            found = results.load(folder, preset, id, arrays=False)
+            lines.append(_head(registry.get_item(id), found))
+            lines += _numbers([n for n in found.outcome.numbers if n.printed])
+        else:
+            command = f"passband paper run {id} --preset {preset.value}"
+            lines.append(f"{id}  not run: `{command}`")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _text(value: float | None) -> str:

@@ -92,7 +92,7 @@ def train_runs(
             keys=[jax.random.PRNGKey(0)] * len(part),  # a full batch draws nothing
             rates=[runs[i].rate for i in part],
         )
-        which = np.asarray([runs[i].picture for i in part])
+        which = jnp.asarray([runs[i].picture for i in part])
         errors[part] = _errors(_on_host(found), truth, which)
         for i, field in zip(part, found, strict=True):
             trained[i] = field
@@ -105,6 +105,33 @@ def train_runs(
     )
 
 
+def load_pictures(
+    name: str, count: int, side: int, *, full: bool, split: str = "test_data"
+) -> UInt8[np.ndarray, "count side side 3"]:
+    """The first pictures of a data set, or of what stands in for it.
+
+    Args:
+        split: `test_data`, or `train_data` on which scales are chosen.
+    """
+    if full:
+        from ..data.store import load_images
+
+        return load_images(name, split)[:count]
+    from ..data.standins import standin_images
+
+    if split == "train_data":
+        return standin_images(name, 2 * count, side)[count:]
+    return standin_images(name, count, side)
+
+
+def scaled_word(family: str, scale: float, *, m: int = 256, side: int = 512) -> str:
+    """A mapping at a scale of the paper's 512 x 512 pictures; smaller ones hold
+    proportionally lower frequencies."""
+    share = side / 512
+    mine = scale + np.log2(share) if family == "positional" else scale * share
+    return f"{family}:{mine:.4g},m={m}"
+
+
 def picture_tasks(pictures: Num[np.ndarray, "count h w c"]) -> list[ImageTask]:
     """A task for each picture; the indices of their pixels are one object, so that a
     stack of them holds coordinates once."""
@@ -115,15 +142,6 @@ def picture_tasks(pictures: Num[np.ndarray, "count h w c"]) -> list[ImageTask]:
         for p in pictures[1:]
     ]
     return [first, *rest]
-
-
-def picture_of(
-    field: Field, shape: tuple[int, int]
-) -> UInt8[np.ndarray, "rows columns c"]:
-    """What a field of a picture of `shape` gives at its pixels, as bytes."""
-    index = jnp.arange(shape[0] * shape[1])
-    values = field.predict(grid_coords(index, shape)).reshape(*shape, -1)
-    return np.round(255 * np.clip(values, 0, 1)).astype(np.uint8)
 
 
 def _fields(runs: Sequence[Run], channels: int, width: int, output: str) -> list[Field]:

@@ -87,6 +87,8 @@ class Item(abc.ABC):
     """The data sets it reads."""
     notes: tuple[str, ...] = ()
     """Where what produced the printed numbers is not what the text says."""
+    companions: tuple[str, ...] = ()
+    """Ids of runs that the paper does not print, reported with this item."""
 
     @abc.abstractmethod
     def run(self, preset: Preset, say: Say) -> Outcome:

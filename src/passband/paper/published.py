@@ -175,6 +175,17 @@ FIG3_SIGNAL = table(
     """,
 )
 
+# Fig. 6: mean PSNR of all pixels by depth and number of features, read off the plot.
+FIG6 = table(
+    "protocol 5",
+    """
+    layers  8     16    32    64    128   256   512   1024
+    2       17.6  21.8  23.9  25.0  26.2  27.1  27.8  28.1
+    4       22.6  24.6  25.6  26.2  27.1  27.6  28.1  28.4
+    8       25.6  26.7  27.0  27.4  27.9  28.2  28.4  28.7
+    """,
+)
+
 # Fig. 7: |orthonormal DFT| of the kernel's column over k(0, 0.5), by depth and bin.
 FIG7_ONE = table(
     "protocol 12",

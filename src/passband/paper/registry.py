@@ -6,24 +6,30 @@ import importlib
 from ..errors import InputError
 from .item import Item
 
-# An id is the name of its module here, which is imported when it is asked for.
+# An id is the name of its module here (`-` is `_` there), imported when asked for.
 IDS: tuple[str, ...] = (
     "table3",
     "fig2",
     "fig3",
     "fig4",
     "fig5",
+    "fig6",
     "fig7",
+    "fig10",
     "fig12",
     "fig13",
     "fig14",
+    "fig15",
 )
+# What the paper does not print, run by the same command and reported with an item.
+COMPANIONS: tuple[str, ...] = ("table3-sweep", "table3-seeds")
 
 
 def get_item(id: str) -> Item:
     """The item of that id."""
-    if id not in IDS:
-        near = difflib.get_close_matches(id, IDS, n=1)
+    known = (*IDS, *COMPANIONS)
+    if id not in known:
+        near = difflib.get_close_matches(id, known, n=1)
         hint = f"did you mean `{near[0]}`? " if near else ""
-        raise InputError(f"item `{id}` is unknown; {hint}known: {', '.join(IDS)}")
-    return importlib.import_module(f"passband.paper.{id}").ITEM
+        raise InputError(f"item `{id}` is unknown; {hint}known: {', '.join(known)}")
+    return importlib.import_module(f"passband.paper.{id.replace('-', '_')}").ITEM

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import published
+from .image_runs import STEPS, Run, load_pictures, scaled_word, train_runs
 from .item import Claim, Item, Number, Outcome, Preset, Say, judge
 
 if TYPE_CHECKING:
@@ -28,14 +29,13 @@ class Setting:
     side: int = 512
     m: int = 256
     width: int = 256
-    steps: int = 1976
-    """The last logged step is index 1975 of 2000 (protocol 0.9)."""
+    steps: int = STEPS
     precision: str = "auto"
 
 
 SETTINGS = {
-    Preset.SMOKE: Setting(images=1, side=48, m=32, width=32, steps=101),
-    Preset.SMALL: Setting(images=2, side=96, m=128, width=128, steps=301),
+    Preset.SMOKE: Setting(images=1, side=48, m=32, width=32, steps=100),
+    Preset.SMALL: Setting(images=2, side=96, m=128, width=128, steps=300),
     Preset.FULL: Setting(),
 }
 
@@ -47,6 +47,7 @@ class Table3(Item):
     section = "appendix, 2D image"
     title = "Image regression with four mappings"
     needs = SETS
+    companions = ("table3-sweep", "table3-seeds")
     notes = (
         "The test pixels are the quarter [1::2, 1::2], not all that remain (the main "
         "text); the network is read at step index 1975.",
@@ -57,8 +58,19 @@ class Table3(Item):
     def run(self, preset: Preset, say: Say) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
-        pictures = {name: _pictures(name, setting, full) for name in SETS}
-        scores, precision = train(pictures, setting, say)
+        trained = train_runs(
+            pictures_of(setting, full),
+            runs_of(setting),
+            steps=setting.steps,
+            width=setting.width,
+            precision=setting.precision,
+            say=say,
+        )
+        table = trained.test.reshape(len(SETS), len(ROWS), setting.images)
+        scores: dict[str, dict[str, np.ndarray]] = {
+            name: dict(zip(ROWS, rows, strict=True))
+            for name, rows in zip(SETS, table, strict=True)
+        }
         numbers, claims = [], []
         for name in SETS:
             for row in ROWS:
@@ -75,8 +87,8 @@ class Table3(Item):
             arrays={f"{n}.{r}": scores[n][r] for n in SETS for r in ROWS},
             settings={
                 **dataclasses.asdict(setting),
-                "precision": precision,
-                "scales": SCALES if full else "scaled with the side, see table3.py",
+                "precision": trained.precision,
+                "scales": SCALES if full else "scaled with the side, see image_runs.py",
                 "keys": "2020: PRNGKey(10) for B and weights of every picture",
                 "data": "the paper's own"
                 if full
@@ -103,67 +115,33 @@ class Table3(Item):
 ITEM = Table3()
 
 
+def runs_of(setting: Setting, key: int = 10) -> list[Run]:
+    """Set by set, row by row, picture by picture; Text's pictures follow Natural's."""
+    return [
+        Run(
+            picture=place * setting.images + k,
+            word=word_of(row, name, setting),
+            rate=RATES[name].get(row, 1e-3),
+            key=key,
+        )
+        for place, name in enumerate(SETS)
+        for row in ROWS
+        for k in range(setting.images)
+    ]
+
+
 def word_of(row: str, name: str, setting: Setting) -> str:
-    """The mapping of a row; smaller pictures hold proportionally lower frequencies."""
+    """The mapping of a row."""
     if row in ("none", "basic"):
         return row
-    scale = SCALES[name][row]
-    if row == "positional":
-        return f"positional:{scale + np.log2(setting.side / 512):.4g},m={setting.m}"
-    return f"gaussian:{scale * setting.side / 512:.4g},m={setting.m}"
+    return scaled_word(row, SCALES[name][row], m=setting.m, side=setting.side)
 
 
-def train(
-    pictures: dict[str, np.ndarray], setting: Setting, say: Say
-) -> tuple[dict[str, dict[str, np.ndarray]], str]:
-    """Test PSNR of every set, mapping and picture; equal shapes train together."""
-    import jax
-
-    from ..data.images import Image
-    from ..field import make_field
-    from ..ops.mlp import Precision
-    from ..tasks.image import image_task
-    from ..train.loop import Config
-    from ..train.population import run_population
-
-    key = jax.random.PRNGKey(10)
-    tasks, fields, rates, owners = [], [], [], []
-    for name, stack in pictures.items():
-        mine = [
-            image_task(Image(p, 0.0, 255.0, name), holdout="quarter") for p in stack
-        ]
-        for row in ROWS:
-            field = make_field(
-                word_of(row, name, setting), d=2, out=3, key=key, width=setting.width,
-                bits2020=True,
-            )  # fmt: skip
-            for k, task in enumerate(mine):
-                tasks.append(task)
-                fields.append(field)
-                rates.append(RATES[name].get(row, 1e-3))
-                owners.append((name, row, k))
-    config = Config(steps=setting.steps, every=19, precision=setting.precision)
-    say(f"{len(tasks)} networks, {setting.steps} steps")
-    trained, _ = run_population(
-        tasks, fields, config, keys=[key] * len(tasks), rates=rates
+def pictures_of(setting: Setting, full: bool) -> np.ndarray:
+    """The test pictures of both sets, one after the other."""
+    return np.concatenate(
+        [load_pictures(name, setting.images, setting.side, full=full) for name in SETS]
     )
-    scores = {
-        name: {row: np.zeros(len(stack)) for row in ROWS}
-        for name, stack in pictures.items()
-    }
-    for (name, row, k), task, field in zip(owners, tasks, trained, strict=True):
-        scores[name][row][k] = task.held_out_psnr(field)
-    return scores, Precision.resolve(setting.precision, jax.default_backend()).value
-
-
-def _pictures(name: str, setting: Setting, full: bool) -> np.ndarray:
-    if full:
-        from ..data.store import load_images
-
-        return load_images(name, "test_data")[: setting.images]
-    from ..data.standins import standin_images
-
-    return standin_images(name, setting.images, setting.side)
 
 
 def _claims(name: str, scores: dict[str, np.ndarray], full: bool) -> list[Claim]:

@@ -20,12 +20,14 @@ def score_figure(
     printed: Mapping[str, Mapping[str, float]] | None = None,
     *,
     unit: str = "PSNR (dB)",
+    over: str = "pictures",
 ) -> "Figure":
     """One panel a data set, one line a mapping: every picture, mean and spread.
 
     Args:
         ours: scores of the pictures, by data set and mapping word.
         printed: the paper's means, where they can be compared.
+        over: what the scores of a line are of.
     """
     sets = list(ours)
     rows = list(ours[sets[0]])
@@ -54,7 +56,7 @@ def score_figure(
         axes.set_yticklabels([label_of(r) for r in reversed(rows)] if k == 0 else [])
         axes.set_xlabel(unit)
         axes.set_title(name.capitalize(), loc="left", fontweight="bold")
-    note = "dot: our mean, bar: spread over pictures, ticks: pictures"
+    note = f"dot: our mean, bar: spread over {over}, ticks: {over}"
     if printed is not None:
         note += "; diamond: printed"
     figure.text(1 - 0.15 / width, 1 - 0.18 / height, note, ha="right", va="center",

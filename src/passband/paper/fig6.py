@@ -1,0 +1,197 @@
+"""Fig. 6: deeper networks need fewer Fourier features."""
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import published
+from .image_runs import STEPS, Run, load_pictures, scaled_word, train_runs
+from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SCALE = 10.0
+WITHIN = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """The sizes of a preset; the defaults are the paper's (protocol 5)."""
+
+    images: int = 16
+    side: int = 512
+    depths: tuple[int, ...] = (2, 4, 8)
+    features: tuple[int, ...] = (8, 16, 32, 64, 128, 256, 512, 1024)
+    width: int = 256
+    steps: int = STEPS
+    precision: str = "auto"
+
+
+SETTINGS = {
+    Preset.SMOKE: Setting(
+        images=1, side=32, depths=(2, 4), features=(8, 16), width=16, steps=40
+    ),
+    Preset.SMALL: Setting(
+        images=2, side=64, features=(8, 16, 32, 64, 128), width=64, steps=400
+    ),
+    Preset.FULL: Setting(),
+}
+
+
+class Fig6(Item):
+    """PSNR of all pixels against the number of features, for three depths."""
+
+    id = "fig6"
+    section = "appendix A.1, Fig. 6"
+    title = "Deeper networks need fewer Fourier features"
+    needs = ("natural",)
+    notes = (
+        "The pixels tested are all of them, the learned quarter too.",
+        "L layers are L matrices: 2 layers are one hidden layer.",
+        "The printed values are readings of the plot.",
+    )
+
+    def run(self, preset: Preset, say: Say) -> Outcome:
+        setting = SETTINGS[preset]
+        full = preset is Preset.FULL
+        runs = [
+            Run(
+                picture=k,
+                word=scaled_word("gaussian", SCALE, m=m, side=setting.side),
+                layers=layers,
+            )
+            for layers in setting.depths
+            for m in setting.features
+            for k in range(setting.images)
+        ]
+        trained = train_runs(
+            load_pictures("natural", setting.images, setting.side, full=full),
+            runs,
+            steps=setting.steps,
+            width=setting.width,
+            precision=setting.precision,
+            say=say,
+        )
+        shape = len(setting.depths), len(setting.features), setting.images
+        psnr = trained.all.reshape(shape)
+        return Outcome(
+            numbers=tuple(_numbers(setting, psnr, full)),
+            claims=tuple(_claims(setting, psnr.mean(axis=2), preset)),
+            arrays={
+                "psnr": psnr,
+                "depths": np.asarray(setting.depths),
+                "features": np.asarray(setting.features),
+            },
+            settings={
+                **dataclasses.asdict(setting),
+                "precision": trained.precision,
+                "scale": "10 cycles across 512 pixels",
+                "keys": "2020: PRNGKey(10) for B and weights of every picture",
+                "spread": "standard deviation over pictures",
+            },
+        )
+
+    def draw(self, outcome: Outcome) -> "dict[str, Figure]":
+        from ..plot.depth_curves import depth_figure
+
+        depths = outcome.arrays["depths"].tolist()
+        features = outcome.arrays["features"].tolist()
+        printed = None
+        if any(number.comparable for number in outcome.numbers):
+            printed = [[published.FIG6[f"{d}", f"{m}"].value for m in features]
+                       for d in depths]  # fmt: skip
+        psnr = outcome.arrays["psnr"]
+        return {self.id: depth_figure(features, depths, psnr, printed)}
+
+
+ITEM = Fig6()
+
+
+def _numbers(setting: Setting, psnr: np.ndarray, full: bool) -> list[Number]:
+    """Every reading of the figure; ours where the preset has that depth and m."""
+    ours = {
+        (f"{layers}", f"{m}"): psnr[i, j]
+        for i, layers in enumerate(setting.depths)
+        for j, m in enumerate(setting.features)
+    }
+    numbers = []
+    for (layers, m), printed in published.FIG6.items():
+        values = ours.get((layers, m))
+        numbers.append(
+            Number(
+                f"{layers} layers, m = {m}",
+                printed.value,
+                None if values is None else float(values.mean()),
+                None if values is None else float(values.std()),
+                comparable=full,
+            )
+        )
+    return numbers
+
+
+def features_needed(features: np.ndarray, means: np.ndarray, level: float) -> float:
+    """The least m, between those run, whose PSNR reaches a level; else infinite.
+
+    Linear in log m between neighbours; means are taken as they come, so the first
+    crossing counts.
+    """
+    reached = np.flatnonzero(means >= level)
+    if reached.size == 0:
+        return float("inf")
+    j = int(reached[0])
+    if j == 0:
+        return float(features[0])
+    share = (level - means[j - 1]) / (means[j] - means[j - 1])
+    low, high = np.log2(features[j - 1]), np.log2(features[j])
+    return float(2 ** (low + share * (high - low)))
+
+
+def _claims(setting: Setting, means: np.ndarray, preset: Preset) -> list[Claim]:
+    features = np.asarray(setting.features)
+    names = [f"{layers} layers" for layers in setting.depths]
+    judged = preset is not Preset.SMOKE
+    level = float(means[-1, 0])
+    needed = np.asarray([features_needed(features, row, level) for row in means])
+    detail = ", ".join(f"{n}: {x:.3g}" for n, x in zip(names, needed, strict=True))
+    deeper = np.diff(means, axis=0)
+    more = np.diff(means, axis=1)
+    claims = [
+        judge(
+            "fewer features suffice when deeper",
+            bool((needed[1:] < needed[:-1]).all()) if judged else None,
+            f"features for the {level:.2f} dB of {names[-1]} with {features[0]}: "
+            f"{detail}",
+        ),
+        judge(
+            "with as many features, deeper is better",
+            bool((deeper > 0).all()) if judged else None,
+            f"{int((deeper > 0).sum())} of {deeper.size} steps down gain, "
+            f"{deeper.min():+.2f} to {deeper.max():+.2f} dB",
+        ),
+        judge(
+            "at every depth, more features are better",
+            bool((more > 0).all()) if judged else None,
+            f"{int((more > 0).sum())} of {more.size} doublings gain, "
+            f"{more.min():+.2f} to {more.max():+.2f} dB",
+        ),
+    ]
+    apart = {
+        f"{layers} layers, m = {m}": float(means[i, j])
+        - published.FIG6[f"{layers}", f"{m}"].value
+        for i, layers in enumerate(setting.depths)
+        for j, m in enumerate(setting.features)
+        if preset is Preset.FULL
+    }
+    worst = max(apart, key=lambda name: abs(apart[name]), default=None)
+    claims.append(
+        judge(
+            f"means are within {WITHIN} dB of those read off the figure",
+            None if worst is None else abs(apart[worst]) <= WITHIN,
+            "this preset is smaller than the paper's run"
+            if worst is None
+            else f"at most {apart[worst]:+.2f} dB, {worst}",
+        )
+    )
+    return claims

@@ -1,0 +1,170 @@
+"""What the image items share, and a small run of each."""
+
+import numpy as np
+import pytest
+
+from passband.cli.main import main
+from passband.data.standins import standin_images
+from passband.paper import published, registry
+from passband.paper.fig6 import SETTINGS as FIG6_SETTINGS
+from passband.paper.fig6 import features_needed
+from passband.paper.fig10 import SCALES, _claims
+from passband.paper.fig15 import detailed_square
+from passband.paper.image_runs import (
+    AT_ONCE,
+    STEPS,
+    Run,
+    _every,
+    _fields,
+    _stacks,
+    picture_tasks,
+    scaled_word,
+    train_runs,
+)
+from passband.paper.item import Item, Number, Outcome, Preset
+from passband.paper.packed_pictures import packed, unpacked
+from passband.paper.table3_sweep import FULL, best_scale
+from passband.plot.style import new_figure
+
+
+def test_scores_are_those_of_the_task():
+    pictures = standin_images("natural", 2, 32)
+    runs = [Run(1, "gaussian:2,m=8"), Run(0, "gaussian:1,m=8", rate=1e-2)]
+    trained = train_runs(pictures, runs, steps=12, width=16)
+    tasks = picture_tasks(pictures)
+    for k, run in enumerate(runs):
+        found = tasks[run.picture].metrics(trained.fields[k])
+        ours = trained.test[k], trained.train[k], trained.all[k]
+        names = "psnr_test", "psnr_train", "psnr"
+        assert ours == pytest.approx([found[name] for name in names], abs=1e-3)
+
+
+def test_one_key_of_2020_gives_frequencies_and_weights():
+    one, other = _fields([Run(0, "gaussian:10"), Run(0, "gaussian:10", key=(0, 10))],
+                         3, 256, "sigmoid")  # fmt: skip
+    # Protocol 16 and 0.10.
+    first = np.asarray(one.encoding.frequencies)[0]  # type: ignore[attr-defined]
+    assert first == pytest.approx([-5.4172, -10.4791], abs=1e-4)
+    weights = np.asarray(one.mlp.weights[0])[0, :3]
+    assert weights == pytest.approx([-0.06890, 0.06145, 0.05388], abs=1e-5)
+    assert np.array_equal(one.mlp.weights[0], other.mlp.weights[0])
+
+
+def test_stacks_are_even_and_small_enough():
+    runs = [Run(0, f"gaussian:{k + 1},m=4") for k in range(AT_ONCE + 6)]
+    runs += [Run(0, "none"), Run(0, "gaussian:1,m=4", layers=2)]
+    parts = _stacks(_fields(runs, 3, 8, "sigmoid"))
+    assert [len(part) for part in parts] == [35, 35, 1, 1]
+    assert sorted(i for part in parts for i in part) == list(range(len(runs)))
+
+
+@pytest.mark.parametrize("steps", [STEPS, 300, 40, 101])
+def test_chunks_divide_the_steps(steps: int):
+    assert steps % _every(steps) == 0
+    assert _every(steps) % 4 == 0 or steps % 4
+
+
+def test_smaller_pictures_take_their_share_of_a_scale():
+    assert scaled_word("gaussian", 10) == "gaussian:10,m=256"
+    assert scaled_word("gaussian", 10, m=8, side=128) == "gaussian:2.5,m=8"
+    # A quarter of the side is two octaves less.
+    assert scaled_word("positional", 6, side=128) == "positional:4,m=256"
+
+
+def test_features_needed_is_linear_in_log_m():
+    m = np.asarray([8, 16, 32, 64])
+    means = 20 + np.log2(m)
+    for wanted in (8, 12.5, 40, 64):
+        level = 20 + np.log2(wanted)
+        assert features_needed(m, means, level) == pytest.approx(wanted)
+    assert features_needed(m, means, 30) == float("inf")
+
+
+def test_the_best_scale_comes_with_those_as_good():
+    scales, means = np.asarray([1.0, 2, 4, 8]), np.asarray([20.0, 24.9, 25.0, 24.7])
+    assert best_scale(scales, means) == (4, 2, 4)
+
+
+def test_the_sweep_is_the_issues_size():
+    natural = FULL["natural", "gaussian"]
+    assert natural.images * len(natural.scales) == 16 * 16
+    others = [sweep for curve, sweep in FULL.items() if sweep is not natural]
+    assert [(s.images, len(s.scales)) for s in others] == [(8, 8)] * 3
+
+
+def test_a_second_rise_is_no_single_best_scale():
+    arch = 25 - np.abs(np.arange(len(SCALES)) - 4.0)
+    train = arch + 2.0 ** np.arange(len(SCALES))
+    assert {c.verdict for c in _claims(arch, train, Preset.SMALL)} == {"reproduced"}
+    arch[-1] = 24.5
+    verdicts = [c.verdict for c in _claims(arch, train, Preset.SMALL)]
+    assert verdicts == ["differs", *["reproduced"] * 3]
+
+
+def test_the_detailed_square_is_where_the_detail_is():
+    picture = np.full((40, 50, 3), 90, np.uint8)
+    picture[20:30:2, 33:43] = 200
+    rows, columns = detailed_square(picture, 14)
+    assert rows.stop - rows.start == columns.stop - columns.start == 14
+    assert rows.start <= 20 and rows.stop >= 29
+    assert columns.start <= 33 and columns.stop >= 43
+
+
+def test_packed_pictures_come_back():
+    picture = standin_images("natural", 1, 64)[0]
+    error = unpacked(packed(picture)).astype(float) - picture
+    assert np.sqrt(np.mean(error**2)) < 6
+    assert len(packed(picture)) < picture.size / 2
+
+
+@pytest.mark.parametrize(
+    ("id", "numbers", "panels"),
+    [
+        ("table3-sweep", 4 + 2 * 4, 4),
+        ("table3-seeds", 8 * 4, 2),
+        ("fig6", len(published.FIG6), 1),
+        ("fig10", 2 * len(SCALES), 6),
+        ("fig15", 8, 10),
+    ],
+)
+def test_a_small_run_of_every_line(id: str, numbers: int, panels: int):
+    item = registry.get_item(id)
+    outcome = item.run(Preset.SMOKE, lambda text: None)
+    assert len(outcome.numbers) == numbers
+    finite = [n.ours for n in outcome.numbers if n.ours is not None]
+    assert finite and np.isfinite(finite).all()
+    assert outcome.verdict != "differs"
+    assert len(item.draw(outcome)[id].axes) == panels
+
+
+def test_fig6_has_every_reading():
+    full = FIG6_SETTINGS[Preset.FULL]
+    cells = {(f"{d}", f"{m}") for d in full.depths for m in full.features}
+    assert cells == set(published.FIG6)
+
+
+def test_an_item_reports_its_companions(monkeypatch, tmp_path, capsys):
+    class Fake(Item):
+        section, title = "9", "made up"
+
+        def __init__(self, id: str, *companions: str):
+            self.id, self.companions = id, companions
+
+        def run(self, preset, say):
+            return Outcome((Number("best scale", 10, 9.5), Number("other", None, 3)))
+
+        def draw(self, outcome):
+            return {self.id: new_figure(1, 1)}
+
+    more = Fake("table9-more")
+    items = {"table9": Fake("table9", more.id), more.id: more}
+    monkeypatch.setattr(registry, "get_item", items.__getitem__)
+    options = ["--preset", "smoke", "--out", str(tmp_path)]
+    assert main(["paper", "run", "table9", *options]) == 0
+    said = capsys.readouterr().out
+    assert "not run: `passband paper run table9-more --preset smoke`" in said
+    assert main(["paper", "run", "table9-more", *options]) == 0
+    capsys.readouterr()
+    assert main(["paper", "draw", "table9", *options]) == 0
+    _, _, beside = capsys.readouterr().out.partition("table9-more  made up")
+    assert "best scale" in beside and "other" not in beside
