@@ -9,6 +9,7 @@ from .item import Item
 # An id is the name of its module here (`-` is `_` there), imported when asked for.
 IDS: tuple[str, ...] = (
     "table3",
+    "table4",
     "fig2",
     "fig3",
     "fig4",
@@ -20,6 +21,7 @@ IDS: tuple[str, ...] = (
     "fig13",
     "fig14",
     "fig15",
+    "fig16",
 )
 # What the paper does not print, run by the same command and reported with an item.
 COMPANIONS: tuple[str, ...] = ("table3-sweep", "table3-seeds")
