@@ -6,7 +6,7 @@ import math
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Inexact
+from jaxtyping import Array, Bool, Inexact
 
 
 class LinearForward(eqx.Module):
@@ -47,6 +47,27 @@ class LinearForward(eqx.Module):
     def norm(self, iterations: int = 30) -> float:
         """The largest singular value, by power iteration (from below, within 1 %)."""
         return float(_norm(self, iterations))
+
+
+class Masked(LinearForward):
+    """Some of an instrument's measurements: what is left out reads 0."""
+
+    whole: LinearForward
+    keep: Bool[Array, "..."]
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return self.whole.input_shape
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        return self.whole.output_shape
+
+    def __call__(self, values: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        return jnp.where(self.keep, self.whole(values), 0)
+
+    def H(self, measurements: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        return self.whole.H(jnp.where(self.keep, measurements, 0))
 
 
 @eqx.filter_jit

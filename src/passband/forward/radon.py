@@ -1,0 +1,235 @@
+"""Parallel-beam projection: the line integrals of values on a square grid.
+
+Conventions are scikit-image's: at angle theta the detector runs along
+t = x cos(theta) + y sin(theta) with x to the right and y up, and the axis of rotation
+is at index side // 2 of the grid and bins // 2 of the detector. A sinogram here is
+(views, bins), scikit-image's is its transpose.
+"""
+
+import math
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from ..errors import InputError
+from .linear import LinearForward
+
+AT_ONCE = 2**24
+"""Samples of rays that are laid out together; the views beyond follow in turn."""
+
+
+class Views(eqx.Module):
+    """The geometry of every view.
+
+    Positions are told from an integer index by products that are exact in float32: a
+    number is a head of 12 bits and the rest. Otherwise XLA, which works a position out
+    wherever it is needed, rounds it in two ways, and next to a whole number gives one
+    pixel the weight of its neighbour.
+    """
+
+    cos: Float[Array, " views"]
+    sin: Float[Array, " views"]
+    start: Float[Array, "views bins"]
+    """Where a ray meets the first row, or column, of the grid."""
+    slope: Float[Array, "views 2"]
+    """How far it moves from one to the next."""
+    first: Float[Array, " views"]
+    """The bin where the footprint of pixel (0, 0) begins."""
+    along: Float[Array, "views 2"]
+    """Bins from column to column."""
+    down: Float[Array, "views 2"]
+    """Bins from row to row."""
+
+
+class Radon(LinearForward):
+    """Line integrals by linear interpolation across a ray's steeper axis (Joseph 1982).
+
+    A ray meets every row (or column, whichever it crosses more steeply) once, and reads
+    its two neighbours there. Seen from a pixel, that is a triangle on the detector,
+
+        A[ray, pixel] = (pixel / w) max(0, 1 - |t_ray - t_pixel| / w),
+
+    with w = max(|cos|, |sin|) in pixels and unit area. So A and its transpose are both
+    gathers, and nothing of A is stored.
+    """
+
+    geometry: Views
+    side: int = eqx.field(static=True)
+    """Rows and columns of the grid."""
+    bins: int = eqx.field(static=True)
+    pitch: float = eqx.field(static=True)
+    """From one bin to the next, in pixels of the grid."""
+    centre: float = eqx.field(static=True)
+    """The grid index of the axis of rotation, in both directions."""
+    axis: float = eqx.field(static=True)
+    """The bin that the axis of rotation falls on."""
+    pixel: float = eqx.field(static=True)
+    """The length of a pixel in the user's unit: integrals are in values x lengths."""
+
+    @property
+    def input_shape(self) -> tuple[int, int]:
+        return self.side, self.side
+
+    @property
+    def output_shape(self) -> tuple[int, int]:
+        return self.geometry.cos.shape[0], self.bins
+
+    def __call__(self, values: Float[Array, "side side"]) -> Float[Array, "views bins"]:
+        return _project(self, values)
+
+    def H(self, measurements: Float[Array, "views bins"]) -> Float[Array, "side side"]:
+        """Back-projection with the same triangles: the exact transpose."""
+        return _backproject(self, measurements)
+
+    def view(self, index: Array | int) -> "Radon":
+        """The same instrument at one of its angles."""
+        one = jax.tree.map(lambda a: a[index][None], self.geometry)
+        return eqx.tree_at(lambda r: r.geometry, self, one)
+
+
+def radon(
+    angles: Sequence[float] | np.ndarray,
+    bins: int,
+    *,
+    side: int | None = None,
+    offset: float = 0.0,
+    pixel: float = 1.0,
+) -> Radon:
+    """The projector of a detector as long as the grid is wide.
+
+    Args:
+        angles: of the views, in degrees.
+        side: rows and columns of the grid; as many as there are bins by default.
+        offset: by how many bins the axis of rotation misses bin bins // 2.
+        pixel: the distance of two bins, in the user's unit of length.
+    """
+    degrees = np.asarray(angles, np.float64)
+    if degrees.ndim != 1 or degrees.size == 0 or not np.isfinite(degrees).all():
+        raise InputError(
+            f"`angles` has shape {degrees.shape}; give one finite number of degrees a "
+            "view"
+        )
+    side = bins if side is None else side
+    if bins < 2 or side < 2:
+        raise InputError(f"`bins` (={bins}) and `side` (={side}) must be at least 2")
+    if not abs(offset) < bins:
+        raise InputError(f"`offset` (={offset}) must be less than the {bins} bins")
+    if not (math.isfinite(pixel) and pixel > 0):
+        raise InputError(f"`pixel` (={pixel}) must be positive and finite")
+    pitch = side / bins
+    centre, axis = (bins // 2) * pitch, bins // 2 + float(offset)
+    cos, sin = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
+    upright = np.abs(cos) >= np.abs(sin)  # march from row to row, else column to column
+    steep = np.where(upright, cos, -sin)
+    slope = np.where(upright, sin, -cos) / steep
+    t = (np.arange(bins) - axis) * pitch
+    start = t / steep[:, None] + centre - (slope * centre)[:, None]
+    begin = axis - (np.abs(steep) + centre * (cos - sin)) / pitch
+    geometry = Views(
+        jnp.asarray(cos, jnp.float32),
+        jnp.asarray(sin, jnp.float32),
+        jnp.asarray(start, jnp.float32),
+        _head_and_rest(slope),
+        jnp.asarray(begin, jnp.float32),
+        _head_and_rest(cos / pitch),
+        _head_and_rest(-sin / pitch),
+    )
+    return Radon(geometry, side, bins, pitch, centre, axis, pixel / pitch)
+
+
+def _head_and_rest(values: np.ndarray) -> Float[Array, "views 2"]:
+    head = (values.astype(np.float32).view(np.int32) & ~0xFFF).view(np.float32)
+    rest = (values - head).astype(np.float32)
+    rest = (rest.view(np.int32) & ~0xFFF).view(np.float32)
+    return jnp.stack([jnp.asarray(head), jnp.asarray(rest)], axis=-1)
+
+
+def _position(start: Array, index: Array, step: Float[Array, "2"]) -> Array:
+    """start + index * step, the same with and without fused multiply-add."""
+    return (start + index * step[0]) + index * step[1]
+
+
+def _footprint(radon: Radon, view: Views, bin, row, column) -> Array:
+    """A[ray, pixel]: one formula for both directions."""
+    steep = jnp.maximum(jnp.abs(view.cos), jnp.abs(view.sin))
+    t = (column - radon.centre) * view.cos - (row - radon.centre) * view.sin
+    distance = jnp.abs((bin - radon.axis) * radon.pitch - t)
+    return (radon.pixel / steep) * jnp.maximum(0, 1 - distance / steep)
+
+
+@jax.custom_vjp
+@jax.jit
+def _project(radon: Radon, values: Array) -> Array:
+    n, flat = radon.side, values.ravel()
+    bins, march = jnp.arange(radon.bins)[:, None], jnp.arange(n)
+
+    def one(view: Views) -> Array:
+        upright = jnp.abs(view.cos) >= jnp.abs(view.sin)
+        across = _position(view.start[:, None], march, view.slope)
+        # A ray that misses the grid would overflow an integer.
+        first = jnp.floor(jnp.clip(across, -2, n)).astype(jnp.int32)
+        total = 0
+        for neighbour in (first, first + 1):
+            row = jnp.where(upright, march, neighbour)
+            column = jnp.where(upright, neighbour, march)
+            weight = _footprint(radon, view, bins, row, column)
+            inside = (neighbour >= 0) & (neighbour < n)
+            index = jnp.where(inside, row * n + column, 0)
+            total += jnp.where(inside, weight, 0) * flat[index]
+        return jnp.sum(total, axis=1)
+
+    views = radon.output_shape[0]
+    batch = max(1, min(views, AT_ONCE // (n * radon.bins)))
+    parts = jax.tree.map(lambda a: _parts(a, batch, "edge"), radon.geometry)
+    return lax.map(jax.vmap(one), parts).reshape(-1, radon.bins)[:views]
+
+
+@jax.custom_vjp
+@jax.jit
+def _backproject(radon: Radon, measurements: Array) -> Array:
+    n = radon.side
+    row, column = jnp.arange(n)[:, None], jnp.arange(n)
+    reach = math.ceil(2 / radon.pitch)
+
+    def one(data: Array, view: Views) -> Array:
+        begin = _position(view.first, column, view.along)
+        begin = _position(begin, row, view.down)
+        first = jnp.floor(begin).astype(jnp.int32) + 1
+        total = 0
+        for bin in (first + k for k in range(reach)):
+            weight = _footprint(radon, view, bin, row, column)
+            inside = (bin >= 0) & (bin < radon.bins)
+            total += jnp.where(inside, weight, 0) * data[jnp.where(inside, bin, 0)]
+        return total
+
+    def some(total, part):
+        return total + jnp.sum(jax.vmap(one)(*part), axis=0), None
+
+    batch = max(1, min(radon.output_shape[0], AT_ONCE // (n * n)))
+    parts = jax.tree.map(lambda a: _parts(a, batch, "edge"), radon.geometry)
+    data = _parts(measurements, batch, "constant")  # added views measure nothing
+    total, _ = lax.scan(some, jnp.zeros((n, n), measurements.dtype), (data, parts))
+    return total
+
+
+def _parts(array: Array, batch: int, mode: str) -> Array:
+    """The views in equal batches, the last one filled up."""
+    missing = -array.shape[0] % batch
+    padding = ((0, missing), *[(0, 0)] * (array.ndim - 1))
+    return jnp.pad(array, padding, mode=mode).reshape(-1, batch, *array.shape[1:])
+
+
+# A and its transpose are each other's derivatives; the geometry has none.
+_project.defvjp(
+    lambda radon, x: (_project(radon, x), radon),
+    lambda radon, g: (None, _backproject(radon, g)),
+)
+_backproject.defvjp(
+    lambda radon, y: (_backproject(radon, y), radon),
+    lambda radon, g: (None, _project(radon, g)),
+)
