@@ -22,12 +22,15 @@ from ..words import parse_mapping
 from .console import INTERRUPTED, Console, duration
 from .device import device_name
 from .fit_config import every, run_path, settle, take_up
-from .fit_job import FitJob
+from .fit_job import Collapsed, FitJob
 from .fit_options import FitOptions
 from .session import train
 
+RESTARTS, SLOWER = 3, 3.0
+"""How often a run that collapses starts anew, and its rate divided by what."""
 
-def fit(job: FitJob, options: FitOptions, given: set[str]) -> int:
+
+def fit(job: FitJob, options: FitOptions, given: set[str], restarts: int = 0) -> int:
     """Fit a file and leave a run folder."""
     console = Console(json=options.json, quiet=options.quiet)
     place, folder = run_path(job, options), None
@@ -91,6 +94,20 @@ def fit(job: FitJob, options: FitOptions, given: set[str]) -> int:
             f"`{folder.checkpoint_path}`; a `--lr` below {config['lr']:g} usually helps"
         )
         return 1
+    except Collapsed as error:
+        lr = config["lr"] / SLOWER
+        what = f"run `{mapping}` collapsed by step {error.step}: {error}"
+        if restarts == RESTARTS:
+            console.error(
+                f"passband: {what}, at a rate of {config['lr']:.3g} as at higher ones; "
+                "try another `--seed` or `--mapping`"
+            )
+            return 1
+        console.warn(f"{what}; starting anew with a rate of {lr:.3g}")
+        slower = dataclasses.replace(
+            options, lr=lr, out=str(place), overwrite=True, resume=False
+        )
+        return fit(job, slower, given, restarts + 1)
     except KeyboardInterrupt:
         console.error(
             f"stopped; `passband fit {job.name} --resume --out "

@@ -19,6 +19,14 @@ CPU_POINTS = 9_000_000
 GPU_BATCH = 2**18
 
 
+class Collapsed(Exception):
+    """A run has come to where it learns nothing more: it starts anew, more slowly."""
+
+    def __init__(self, step: int, reason: str):
+        super().__init__(reason)
+        self.step = step
+
+
 class FitJob(abc.ABC):
     """A kind of file that can be fitted."""
 
@@ -94,6 +102,6 @@ class FitJob(abc.ABC):
         self, task: Any, state: State, entry: dict[str, float], folder: RunFolder
     ) -> bool:
         """See every entry of the history before it is written, and add to it if you
-        like; True ends the run here."""
+        like; True ends the run here, and `Collapsed` starts it anew at a lower rate."""
         del task, state, entry, folder
         return False
