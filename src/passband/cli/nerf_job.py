@@ -142,7 +142,7 @@ class NerfJob(FitJob):
         views = task.shown
         seen = task.see(field, views.poses[0], views.lens[0], views.size)
         truth = np.asarray(views.pixels[0], np.float32) / 255
-        return np.concatenate([truth, task.picture(seen)], axis=1)
+        return np.concatenate([truth, seen.colour], axis=1)
 
     def _scored(self) -> tuple[Photographs | None, int]:
         """The test views that are scored, and how many there are."""
@@ -169,7 +169,7 @@ class NerfJob(FitJob):
             task.see(field, pose, lens, task.shown.size)
             for pose, lens in zip(task.shown.poses, task.shown.lens, strict=True)
         ]
-        pictures = np.stack([task.picture(view) for view in seen])
+        pictures = np.stack([view.colour for view in seen])
         result["seconds_a_view"] = (time.perf_counter() - started) / len(seen)
         result["metrics"] = task.metrics(field, pictures)
         scored, count = self._scored()
@@ -184,7 +184,7 @@ class NerfJob(FitJob):
         write_image(folder.path / "preview.png", self._preview(task, field))
         truth = task.shown.truth()
         shown = range(min(4, len(truth)))
-        depth = [depth_picture(np.asarray(v.depth), np.asarray(v.opacity),
+        depth = [depth_picture(v.depth, v.opacity,
                                self.scene.space.ends) for v in seen[:4]]  # fmt: skip
         grid = picture_grid(
             [[truth[k], np.clip(pictures[k], 0, 1), depth[k]] for k in shown],
@@ -212,7 +212,7 @@ class NerfJob(FitJob):
         seen = focus(train.poses, train.lens, train.size)
         centre = space.centre if seen is None else seen.centre
         return {
-            "shape": [*train.size, 4],
+            "size": list(train.size),
             "lens": train.lens[0].tolist(),
             "near": space.near,
             "far": space.far,

@@ -9,7 +9,12 @@ from ..errors import InputError
 from .options import Output, argument, option
 
 # task -> the module that renders its models
-WAYS = {"image": "render_image", "signal": "render_signal", "shape": "render_shape"}
+WAYS = {
+    "image": "render_image",
+    "signal": "render_signal",
+    "shape": "render_shape",
+    "nerf": "render_nerf",
+}
 
 
 @dataclasses.dataclass
@@ -37,8 +42,18 @@ class Options(Output):
     azimuth: float | None = option(None, "of the view of a shape, in degrees (145)")
     elevation: float | None = option(None, "of the view of a shape, in degrees (-30)")
     radius: float | None = option(
-        None, "of the view of a shape, in half sides of its cube (2)", above=0
+        None, "distance of that view, in half sides of the cube (all is seen)", above=0
     )
+    orbit: int | None = option(
+        None, "frames of a flight around a scene, to a GIF or MP4", least=1, most=10_000
+    )
+    camera: str | None = option(
+        None, "a transforms.json: views of a scene from its cameras", metavar="FILE"
+    )
+    views: str | None = option(
+        None, "a scene's own views", choices=("test",), metavar="test"
+    )
+    depth: bool = option(False, "the depth of a scene instead of its colours")
     overwrite: bool = option(False, "replace FILE if it exists")
     device: str = option("auto", "where to run", choices=("auto", "cpu", "gpu"))
 

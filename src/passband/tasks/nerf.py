@@ -95,25 +95,21 @@ class NerfTask(Task):
         place = step % a_pass * self.batch + jnp.arange(self.batch, dtype=jnp.uint32)
         return shuffled(place, self.seed + step // a_pass, n * h * w)
 
-    def see(self, field: Field, pose: Array, lens: Array, size: tuple[int, int]):
-        """A view in the arithmetic that suits the device: bfloat16 products on a GPU,
-        where true float32 takes six times as long and moves no PSNR by 0.01 dB."""
-        precision = Precision.resolve("auto", jax.default_backend())
-        return render_view(
-            FieldRadiance(field.with_precision(precision)), pose, lens,
-            self.near, self.far, size=size, samples=self.samples,
+    def see(
+        self, field: Field, pose: Array, lens: Array, size: tuple[int, int]
+    ) -> Rendered:
+        """A view of a field from a camera in the field's coordinates."""
+        return see(
+            field, pose, lens, size, near=self.near, far=self.far,
+            samples=self.samples, background=self.background,
         )  # fmt: skip
-
-    def picture(self, seen: Rendered) -> np.ndarray:
-        """The colours of a view on the background of the photographs."""
-        return np.asarray(on_background(seen, self.background))
 
     def predict(self, field: Field, views: Views | None = None) -> np.ndarray:
         """The test views, or the training views where there are none."""
         views = self.shown if views is None else views
         return np.stack(
             [
-                self.picture(self.see(field, pose, lens, views.size))
+                self.see(field, pose, lens, views.size).colour
                 for pose, lens in zip(views.poses, views.lens, strict=True)
             ]
         )
@@ -154,6 +150,36 @@ class NerfTask(Task):
 
     def psnr_of_loss(self, loss: np.ndarray) -> np.ndarray:
         return -10 * np.log10(np.maximum(loss, 1e-30))
+
+
+def see(
+    field: Field,
+    pose: Float[Array, "3 4"] | np.ndarray,
+    lens: Float[Array, "4"] | np.ndarray,
+    size: tuple[int, int],
+    *,
+    near: Array | float,
+    far: Array | float,
+    samples: int,
+    background: Array,
+) -> Rendered:
+    """A view as NumPy arrays, its colours on the background.
+
+    Products are rounded as suits the device: to bfloat16 on a GPU, where true float32
+    takes six times as long and moves no PSNR by 0.01 dB.
+    """
+    precision = Precision.resolve("auto", jax.default_backend())
+    seen = render_view(
+        FieldRadiance(field.with_precision(precision)),
+        jnp.asarray(pose, jnp.float32),
+        jnp.asarray(lens, jnp.float32),
+        jnp.float32(near),
+        jnp.float32(far),
+        size=size,
+        samples=samples,
+    )
+    colour = np.asarray(on_background(seen, background))
+    return Rendered(colour, np.asarray(seen.depth), np.asarray(seen.opacity))
 
 
 def nerf_task(

@@ -1,0 +1,175 @@
+"""A scene model from any camera: a picture, pictures, or a flight around it."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..data.camera_file import read_cameras
+from ..data.cameras import orbit
+from ..data.images import quantise, write_image
+from ..data.scene_space import Space
+from ..errors import InputError
+from ..export.video import SUFFIXES as VIDEOS
+from ..export.video import check_video, write_video
+from ..field import Field
+from ..forward.render import Rendered
+from ..tasks.nerf import see
+from .console import Console
+from .model_facts import check_room, suffix_of
+from .nerf_job import depth_picture
+from .render import Options
+
+PICTURES = (".png", ".npy")
+FRAMES = 60
+"""Of an orbit, where `--orbit` is not given."""
+
+
+def render(
+    field: Field, about: dict[str, Any], options: Options, out: Path
+) -> dict[str, Any]:
+    """Write a video, or a picture for each camera."""
+    for name in ("crop", "bits"):
+        if getattr(options, name) is not None:
+            raise InputError(f"`--{name}` is for pictures, and this is a scene")
+    suffix = suffix_of(out, (*PICTURES, *VIDEOS))
+    moving = suffix in VIDEOS
+    if moving:
+        check_video(out)
+    space, own, lens = _scene(field, about)
+    poses, lenses, size = _cameras(about, options, lens, own, moving)
+    near, far = space.ends
+    background = jnp.full(3, float(about.get("background") == "white"))
+    files = [out] if moving or len(poses) == 1 else _numbered(out, len(poses))
+    if not options.overwrite and (there := next(filter(Path.exists, files), None)):
+        raise InputError(f"`{there}` exists; `--overwrite` replaces it")
+    check_room(math.prod(size) * 5 * (len(poses) if moving else 1))
+    console = Console(json=options.json, quiet=options.quiet)
+    frames = []
+    for k, pose in enumerate(space.place(poses)):
+        console.progress(f"view {k + 1} of {len(poses)}")
+        view = see(
+            field, pose, lenses[k], size, near=near, far=far,
+            samples=int(about["samples"]), background=background,
+        )  # fmt: skip
+        if moving:
+            frames.append(_bytes(view, options.depth, space))
+        else:
+            _write(files[k], view, options.depth, space)
+    if moving:
+        write_video(out, frames)
+    return {
+        "shape": [len(poses), *size, 3],
+        "files": [str(path) for path in files],
+        "text": f"{len(poses)} view{'s' if len(poses) > 1 else ''}",
+    }
+
+
+def _cameras(
+    about: dict[str, Any],
+    options: Options,
+    lens: np.ndarray,
+    own: tuple[int, int],
+    moving: bool,
+) -> tuple[np.ndarray, np.ndarray, tuple[int, int]]:
+    """Poses in the world, a lens for each, and the size of the pictures."""
+    asked = [name for name in ("orbit", "camera", "views")
+             if getattr(options, name) is not None]  # fmt: skip
+    if len(asked) > 1:
+        raise InputError(f"`--{asked[0]}` and `--{asked[1]}` exclude each other")
+    if options.camera is not None:
+        cameras = read_cameras(Path(options.camera))
+        size = _size(options, cameras.size or own)
+        lenses = cameras.lens_for(size)
+        lenses[:, 2:] -= 0.5
+        return cameras.poses, lenses, size
+    size = _size(options, own)
+    # The picture keeps its angle of view; pixel centres are half a pixel in.
+    zoom = np.array([size[1] / own[1], size[0] / own[0]])
+    lens = np.concatenate([lens[:2] * zoom, (lens[2:] + 0.5) * zoom - 0.5])
+    if options.orbit is None and (options.views is not None or not moving):
+        poses = np.array(about["test"], float)
+        if options.views is None:
+            poses = poses[:1]
+    else:
+        circle = about["orbit"]
+        poses = orbit(
+            np.array(circle["centre"]), np.array(circle["up"]), circle["radius"],
+            circle["elevation"], options.orbit or FRAMES,
+        )  # fmt: skip
+    return poses, np.tile(lens, (len(poses), 1)), size
+
+
+def _size(options: Options, own: tuple[int, int]) -> tuple[int, int]:
+    if options.size is not None and options.resolution is not None:
+        raise InputError("`--size` and `--resolution` exclude each other")
+    if options.size is not None:
+        parts = options.size.lower().split("x")
+        if len(parts) != 2 or not all(p.isdecimal() and int(p) > 0 for p in parts):
+            raise InputError(
+                f"`--size` (={options.size}) must be ROWSxCOLUMNS such as 400x400"
+            )
+        return int(parts[0]), int(parts[1])
+    if options.resolution is None:
+        return own
+    scale = options.resolution / max(own)
+    return max(1, round(own[0] * scale)), max(1, round(own[1] * scale))
+
+
+def _scene(
+    field: Field, about: dict[str, Any]
+) -> tuple[Space, tuple[int, int], np.ndarray]:
+    """What the model says of its scene, checked."""
+    try:
+        near, far = float(about["near"]), float(about["far"])
+        centre, side = np.array(about["centre"], float), float(about["side"])
+        lens, circle = np.array(about["lens"], float), about["orbit"]
+        numbers = [near, far, side, *centre, *lens, circle["radius"],
+                   circle["elevation"], *circle["centre"], *circle["up"]]  # fmt: skip
+        poses = np.array(about["test"], float)
+        rows, columns = (int(n) for n in about["size"])
+        whole = (
+            np.isfinite(numbers).all()
+            and np.isfinite(poses).all()
+            and 0 < near < far
+            and side > 0
+            and centre.shape == (3,)
+            and lens.shape == (4,)
+            and poses.ndim == 3
+            and poses.shape[1:] == (3, 4)
+            and len(poses) > 0
+            and 2 <= int(about["samples"]) <= 4096
+            and min(rows, columns) > 0
+            and max(rows, columns) < 2**16
+            and (field.encoding.dims, field.mlp.biases[-1].size) == (3, 4)
+        )
+        if not whole:
+            raise ValueError
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise InputError(
+            "what the model says of its scene and cameras makes no sense"
+        ) from None
+    return Space(near, far, centre, side), (rows, columns), lens
+
+
+def _bytes(view: Rendered, depth: bool, space: Space) -> np.ndarray:
+    if depth:
+        return depth_picture(view.depth, view.opacity, space.ends)
+    return quantise(view.colour, 8)
+
+
+def _write(path: Path, view: Rendered, depth: bool, space: Space) -> None:
+    """A picture; as NPY, depth is in units of the world and NaN where nothing is."""
+    if depth and path.suffix.lower() == ".npy":
+        solid = view.opacity > 0.5
+        metres = view.depth / np.maximum(view.opacity, 0.5) / space.stretch
+        np.save(path, np.where(solid, metres, np.nan).astype(np.float32))
+    else:
+        write_image(path, _bytes(view, depth, space) / np.float32(255))
+
+
+def _numbered(out: Path, count: int) -> list[Path]:
+    digits = len(str(count - 1))
+    return [out.with_stem(f"{out.stem}-{k:0{digits}d}") for k in range(count)]
