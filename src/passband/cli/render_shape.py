@@ -20,6 +20,7 @@ from .model_facts import suffix_of
 from .render import Options
 
 MESHES = (".ply", ".obj", ".stl")
+SAMPLES = 200_000  # points of either surface that measure how far they are apart
 Box = tuple[np.ndarray, np.ndarray]
 
 
@@ -38,7 +39,15 @@ def render(
         console.progress(f"evaluating the field  {share:.0%}")
 
     if suffix == ".png":
-        return _normals(field, box, options, out, progress)
+        camera = _camera(options, float(_numbers(about, "reach", ())))
+        normals = field_normals(surface_of(field), box, camera=camera, on_rows=progress)
+        if not normals.any():
+            raise InputError(
+                "the camera sees no surface: the field has none inside its box, or "
+                f"`--radius` (={camera.radius:.3g}) is too small"
+            )
+        write_image(out, on_white(normals) / 255)
+        return {"shape": list(normals.shape)}
     reference = _reference(about, options)
     surface = extract(
         surface_of(field),
@@ -64,25 +73,15 @@ def render(
     return content
 
 
-def _normals(
-    field: Field, box: Box, options: Options, out: Path, progress: Any
-) -> dict[str, Any]:
-    usual = Camera()
-    camera = Camera(
-        usual.azimuth if options.azimuth is None else options.azimuth,
-        usual.elevation if options.elevation is None else options.elevation,
-        usual.radius if options.radius is None else options.radius,
-        options.resolution or usual.size,
-    )
-    normals = field_normals(surface_of(field), box, camera=camera, on_rows=progress)
-    if not normals.any():
-        raise InputError(
-            "the camera sees no surface: the field has none inside its box, or "
-            f"`--radius` (={camera.radius:g}) is too small or too large; 2 sees all"
-        )
-    picture = on_white(normals)
-    write_image(out, picture / 255)
-    return {"shape": list(picture.shape)}
+def _camera(options: Options, reach: float) -> Camera:
+    """The paper's view, from as far away as sees all of the shape."""
+    given = {
+        "azimuth": options.azimuth,
+        "elevation": options.elevation,
+        "radius": options.radius,
+        "size": options.resolution,
+    }
+    return Camera.around(reach, **{k: v for k, v in given.items() if v is not None})
 
 
 def _apart(surface: Extracted, mesh: Mesh, placement: Placement) -> dict[str, float]:
@@ -90,7 +89,7 @@ def _apart(surface: Extracted, mesh: Mesh, placement: Placement) -> dict[str, fl
     # In the unit cube, where coordinates in the millions lose no digits.
     first = (placement.to_unit(surface.vertices), surface.faces)
     second = (placement.to_unit(mesh.vertices), mesh.faces)
-    apart = chamfer(first, second).mean
+    apart = chamfer(first, second, samples=SAMPLES).mean
     longest = float(np.ptp(second[0], axis=0).max())
     return {
         "chamfer": apart * 2 * placement.scale,

@@ -14,7 +14,7 @@ from ..data.store import cache_folder
 from ..errors import InputError
 from ..export.chamfer import chamfer
 from ..export.mesh import Extracted, extract
-from ..export.normals import mesh_normals, on_white
+from ..export.normals import Camera, mesh_normals, on_white
 from ..export.report import write_report
 from ..field import Field
 from ..forward.label_pool import ShapeLabels, load_labels, make_labels
@@ -145,8 +145,10 @@ class ShapeJob(FitJob):
         result["metrics"] = task.metrics(field)
         on_cpu = jax.default_backend() == "cpu"
         surface = self._surface(field, CPU_GRID if on_cpu else GRID)
-        figures: dict[str, Any] = {}
-        seen = np.zeros((512, 512, 3), np.float32)
+        # A little more, since a field is never quite within its mesh.
+        reach = 1.05 * float(np.linalg.norm(2 * self.mesh.vertices - 1, axis=1).max())
+        camera = Camera.around(reach)
+        seen = np.zeros((camera.size, camera.size, 3), np.float32)
         if surface is not None:
             apart = chamfer(
                 (surface.vertices, surface.faces),
@@ -154,14 +156,15 @@ class ShapeJob(FitJob):
                 samples=CPU_SAMPLES if on_cpu else SAMPLES,
             )
             result["metrics"]["chamfer"] = apart.mean * 2 * self.placement.scale
-            seen = mesh_normals(surface.vertices, surface.faces)
-        truth = on_white(mesh_normals(self.mesh.vertices, self.mesh.faces))
+            seen = mesh_normals(surface.vertices, surface.faces, camera=camera)
+        truth = mesh_normals(self.mesh.vertices, self.mesh.faces, camera=camera)
         picture = on_white(seen)
         write_image(folder.path / "preview.png", picture / 255)
-        figures["Normals: the mesh on the left, the field on the right"] = _png(
-            np.concatenate([truth, picture], axis=1)
-        )
-        figures["triptych"] = triptych(*self._slice(field))
+        pair = np.concatenate([on_white(truth), picture], axis=1)
+        figures = {
+            "triptych": triptych(*self._slice(field)),
+            "Normals: the mesh on the left, the field on the right": _png(pair),
+        }
         size = sum(leaf.nbytes for leaf in jax.tree.leaves(field))
         result["bytes"] = {"mesh": self.bytes, "model": size}
         about = self.labels.about
@@ -184,6 +187,7 @@ class ShapeJob(FitJob):
             "center": self.placement.center.tolist(),
             "scale": self.placement.scale,
             "box": [low.tolist(), high.tolist()],
+            "reach": reach,
             "faces": len(self.mesh.faces),
             "digest": self.mesh.digest,
             "bytes": result["bytes"],

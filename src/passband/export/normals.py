@@ -1,7 +1,8 @@
 """Normal maps as in the paper's fig. 16: of a field, and of the mesh it learned."""
 
+import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,9 +10,8 @@ from passband.errors import InputError
 from passband.forward.columns import Columns
 
 BatchField = Callable[[np.ndarray], np.ndarray]
-NEAR, FAR = 1.0, 3.0
 COARSE, FINE = 256, 256
-REACH = 0.01  # of the refinement, either way
+REFINED = 0.01  # either way of the first sample inside, or as far as the next sample
 
 
 class Camera(NamedTuple):
@@ -26,6 +26,17 @@ class Camera(NamedTuple):
     size: int = 512
     focal: float = 0.9
     """In picture heights."""
+    reach: float = 1.0
+    """How far either way of the centre surfaces are looked for."""
+
+    @classmethod
+    def around(cls, reach: float, **options: Any) -> "Camera":
+        """A camera that sees a ball about the centre whole, from whatever side.
+
+        A point at distance `reach` is within the picture, z + 2 focal |x| <= radius.
+        """
+        radius = reach * math.hypot(1, 2 * cls().focal)
+        return cls(**{"radius": radius, "reach": reach, **options})
 
     def axes(self) -> np.ndarray:
         """Columns: right, up and backwards, in the coordinates of the cube."""
@@ -90,7 +101,7 @@ def field_normals(
     rows = max(1, chunk // (camera.size * COARSE))
     for start in range(0, camera.size, rows):
         part = directions[start : start + rows].reshape(-1, 3)
-        found = _march(field, box, camera.position, part, level, chunk)
+        found = _march(field, box, camera, part, level, chunk)
         depth[start : start + rows] = found.reshape(-1, camera.size)
         if on_rows is not None:
             on_rows(min(1.0, (start + rows) / camera.size))
@@ -101,16 +112,19 @@ def field_normals(
 def _march(
     field: BatchField,
     box: tuple[np.ndarray, np.ndarray],
-    origin: np.ndarray,
+    camera: Camera,
     directions: np.ndarray,
     level: float,
     chunk: int,
 ) -> np.ndarray:
     """Depth of the first crossing on each ray, 0 where there is none."""
-    steps = np.broadcast_to(np.linspace(NEAR, FAR, COARSE), (len(directions), COARSE))
+    origin, reach = camera.position, camera.reach
+    steps = camera.radius + np.linspace(-reach, reach, COARSE)
+    steps = np.broadcast_to(steps[steps > 0], (len(directions), np.sum(steps > 0)))
     depth = _first(field, box, origin, directions, steps, level, chunk)
     hit = np.flatnonzero(depth)
-    fine = depth[hit, None] + np.linspace(-REACH, REACH, FINE)
+    ahead = max(REFINED, 2 * reach / (COARSE - 1))
+    fine = depth[hit, None] + np.linspace(-ahead, ahead, FINE)
     depth[hit] = _first(field, box, origin, directions[hit], fine, level, chunk)
     return depth
 

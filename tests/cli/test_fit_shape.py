@@ -1,0 +1,161 @@
+"""`passband fit shape`, from a mesh to a run folder."""
+
+import json
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from passband.cli import shape_job
+from passband.cli.console import Console
+from passband.cli.fit_shape import Options
+from passband.cli.main import main
+from passband.cli.shape_job import ShapeJob
+from passband.data.images import read_image
+from passband.data.primitives import sphere
+from passband.export.mesh import write_mesh
+from passband.mappings import Gaussian
+from passband.model_file import load_with_info
+
+CENTERS = np.array([[5000.0, -40.0, 7.0], [5000.0, -40.0, 10.0]])
+QUICK = ("--steps", "250", "--batch", "512", "--layers", "3", "--width", "32",
+         "--mapping", "gaussian:1,m=16,norm=1", "--quiet")  # fmt: skip
+
+
+def two_balls(path) -> None:
+    """An OBJ file with two parts, 5 km from the origin: balls of radius 1."""
+    mesh = sphere(2).mesh
+    lines = []
+    for part, center in enumerate(CENTERS):
+        lines.append(f"o part{part}")
+        lines += ["v {:.6f} {:.6f} {:.6f}".format(*v) for v in mesh.vertices + center]
+        first = 1 + part * len(mesh.vertices)
+        lines += ["f {} {} {}".format(*f) for f in mesh.faces + first]
+    path.write_text("\n".join(lines))
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch, tmp_path):
+    """A pool, a cache and pictures that take a moment."""
+    monkeypatch.setattr(shape_job, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    sizes = {"SMALL_POOL": 2**15, "POOL": 2**17, "BLOCK": 2048, "TEST_POINTS": 4096}
+    sizes |= {"CPU_GRID": 32, "CPU_SAMPLES": 4000, "SLICE": 64}
+    for name, size in sizes.items():
+        monkeypatch.setattr(shape_job, name, size)
+    two_balls(tmp_path / "balls.obj")
+    return tmp_path
+
+
+def test_a_mesh_of_two_parts_is_fitted_where_it_stands(small, capfd):
+    assert main(["fit", "shape", "balls.obj", *QUICK, "--out", "run", "--json"]) == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    result = json.loads(out)
+    assert result["task"] == "shape"
+    assert list(result["metrics"]) == ["iou_uniform", "iou_boundary", "chamfer"]
+    assert result["metrics"]["iou_uniform"] > 0.9
+    assert 0 < result["metrics"]["chamfer"] < 0.1  # in the mesh's own units
+    run = small / "run"
+    assert result["bytes"]["mesh"] == (small / "balls.obj").stat().st_size
+    size = (run / "model.safetensors").stat().st_size
+    assert 0 <= size - result["bytes"]["model"] < 3000  # the header
+    assert read_image(run / "preview.png").values.shape == (512, 512, 3)
+    page = (run / "report.html").read_text()
+    assert page.count("<img") == 3
+    assert "IoU, near the surface" in page
+    field, about = load_with_info(run / "model.safetensors")
+    # Ball by ball: the points of the user's own space that the field has inside.
+    rng = np.random.default_rng(0)
+    points = np.array([5000, -40, 8.5]) + rng.uniform(-2.5, 2.5, (4000, 3))
+    unit = 0.5 * ((points - about["center"]) / about["scale"] + 1)
+    box = np.asarray(about["box"])
+    within = ((unit > box[0]) & (unit < box[1])).all(axis=1)
+    apart = np.linalg.norm(points[:, None] - CENTERS, axis=2).min(axis=1)
+    clear = within & (np.abs(apart - 1) > 0.15)
+    inside = field.predict(unit[clear])[:, 0] > 0.5
+    assert np.mean(inside == (apart[clear] < 1)) > 0.98
+
+
+def test_labels_are_made_once_and_can_be_brought_along(small, monkeypatch):
+    console = Console(quiet=True)
+    options = Options("balls.obj", steps=10, batch=64)
+    first = ShapeJob()
+    first.read(options, console)
+    (cached,) = (small / "cache" / "labels").iterdir()
+    with monkeypatch.context() as patch:
+        patch.setattr("passband.forward.label_pool.Labeller", None)  # not asked again
+        second = ShapeJob()
+        second.read(options, console)
+        moved = cached.rename(small / "elsewhere.safetensors")
+        third = ShapeJob()
+        third.read(Options("balls.obj", labels=str(moved)), console)
+    for job in (second, third):
+        np.testing.assert_array_equal(job.labels.pool.bits, first.labels.pool.bits)
+    assert third.inputs(Options("balls.obj", labels="x"))[1].name == "x"
+    # Two balls fill 2 (4/3 pi) of their box of 2 x 2 x 5, triangles a little less.
+    share = np.unpackbits(np.asarray(first.labels.pool.bits)).mean()
+    assert share == pytest.approx(8 / 3 * np.pi / 20, rel=0.06)
+
+
+def test_a_small_hole_is_a_warning_with_its_share(small, capsys):
+    mesh = sphere(3).mesh
+    write_mesh("hole.ply", mesh.vertices, mesh.faces[1:])
+    job = ShapeJob()
+    job.read(Options("hole.ply", steps=1, batch=64), Console())
+    err = capsys.readouterr().err
+    assert "warning: `hole` is open: 3 edges" in err
+    assert "% of the points in its box have no clear side" in err
+
+
+def test_the_papers_settings_on_a_gpu():
+    job, options = ShapeJob(), Options("mesh.ply")
+    job.steps = job.default_steps(options, on_cpu=False)
+    assert (job.steps, options.layers, options.width) == (10_000, 8, 256)
+    assert job.rate(Gaussian(12.0)) == 5e-4
+    rate = job.schedule(5e-4, job.steps)
+    for step in (0, 5000, 10_000):
+        expected = 5e-4 * 0.1 ** (step / 5000)
+        assert float(rate(jnp.int32(step))) == pytest.approx(expected, rel=1e-5)
+    job.steps = 2000  # as far in fewer steps
+    assert job.rate(Gaussian(12.0)) == pytest.approx(2.5e-3)
+
+
+def test_what_is_no_solid_is_refused_in_one_line(small, fails):
+    mesh = sphere(1).mesh
+    v, f = mesh.vertices, mesh.faces
+    bad = v.copy()
+    bad[3] = np.nan
+    np.savez("nan.npz", vertices=bad, faces=f)
+    np.savez("nofaces.npz", vertices=v, faces=np.zeros((0, 3), int))
+    np.savez("flat.npz", vertices=v * [1, 1, 0], faces=f)
+    np.savez("open.npz", vertices=v, faces=f[: len(f) // 2])
+    np.savez("other.npz", a=v)
+    (small / "cloud.ply").write_text(
+        "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\n"
+        "property float z\nend_header\n0 0 0\n1 1 1\n"
+    )
+    (small / "empty.obj").write_text("# nothing\n")
+    (small / "zero.stl").write_bytes(b"")
+    (small / "mesh.txt").write_text("v 0 0 0")
+    for name, reason in {
+        "nan.npz": "has 1 vertices that are NaN or infinite, the first at index 3",
+        "nofaces.npz": "no faces; a point cloud has no inside",
+        "flat.npz": "zero volume has no inside",
+        "open.npz": "have no clear side (at most 1% is taken)",
+        "other.npz": "a mesh needs `vertices` and `faces`",
+        "cloud.ply": "point cloud",
+        "empty.obj": "is an empty scene",
+        "zero.stl": "is empty",
+        "mesh.txt": "a mesh is one of .ply, .obj, .stl, .npz",
+        "none.ply": "is not a file",
+    }.items():
+        assert reason in fails("fit", "shape", name)
+    assert "multiple of 8" in fails("fit", "shape", "balls.obj", "--batch", "100")
+    np.savez("ball.npz", vertices=v, faces=f)
+    job = ShapeJob()
+    job.read(Options("balls.obj", steps=1, batch=8), Console(quiet=True))
+    (cached,) = (small / "cache" / "labels").iterdir()
+    words = ("fit", "shape", "ball.npz", "--labels")
+    assert "holds labels of another mesh (`balls`)" in fails(*words, cached)
+    assert "`none` is not a file" in fails(*words, "none")
