@@ -11,12 +11,10 @@ from passband.paper.fig6 import features_needed
 from passband.paper.fig10 import SCALES, _claims
 from passband.paper.fig15 import detailed_square
 from passband.paper.image_runs import (
-    AT_ONCE,
     STEPS,
     Run,
     _every,
     _fields,
-    _stacks,
     picture_tasks,
     scaled_word,
     train_runs,
@@ -48,14 +46,6 @@ def test_one_key_of_2020_gives_frequencies_and_weights():
     weights = np.asarray(one.mlp.weights[0])[0, :3]
     assert weights == pytest.approx([-0.06890, 0.06145, 0.05388], abs=1e-5)
     assert np.array_equal(one.mlp.weights[0], other.mlp.weights[0])
-
-
-def test_stacks_are_even_and_small_enough():
-    runs = [Run(0, f"gaussian:{k + 1},m=4") for k in range(AT_ONCE + 6)]
-    runs += [Run(0, "none"), Run(0, "gaussian:1,m=4", layers=2)]
-    parts = _stacks(_fields(runs, 3, 8, "sigmoid"))
-    assert [len(part) for part in parts] == [35, 35, 1, 1]
-    assert sorted(i for part in parts for i in part) == list(range(len(runs)))
 
 
 @pytest.mark.parametrize("steps", [STEPS, 300, 40, 101])
@@ -121,10 +111,8 @@ def test_packed_pictures_come_back():
     ("id", "numbers", "panels"),
     [
         ("table3-sweep", 4 + 2 * 4, 4),
-        ("table3-seeds", 8 * 4, 2),
         ("fig6", len(published.FIG6), 1),
         ("fig10", 2 * len(SCALES), 6),
-        ("fig15", 8, 10),
     ],
 )
 def test_a_small_run_of_every_line(id: str, numbers: int, panels: int):

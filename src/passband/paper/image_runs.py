@@ -5,7 +5,6 @@ All follow protocol 5: train on the pixels [::2, ::2], full batch, Adam, and one
 """
 
 import dataclasses
-import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +17,7 @@ from jaxtyping import Array, Float, Int, Num, UInt8
 
 from ..data.images import Image
 from ..field import Field, make_field
+from ..ops.brief import brief_jit
 from ..ops.mlp import Precision
 from ..tasks.image import ImageTask, grid_coords, image_task
 from ..train.loop import Config
@@ -26,8 +26,6 @@ from .item import Say
 
 STEPS = 1976
 """What the tables report is step index 1975 of 2000 (protocol 0.9)."""
-AT_ONCE = 64
-"""Networks in one stack: more are no faster, and would need as many gigabytes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,23 +78,19 @@ def train_runs(
     truth = jnp.asarray(pictures)
     fields = _fields(runs, pictures.shape[-1], width, output)
     config = Config(steps=steps, every=_every(steps), precision=precision)
-    trained: list[Any] = [None] * len(runs)
+    say(f"{len(runs)} networks, {steps} steps each; compiling")
+    trained, _ = run_population(
+        [tasks[run.picture] for run in runs],
+        fields,
+        config,
+        keys=[jax.random.PRNGKey(0)] * len(runs),  # a full batch draws nothing
+        rates=[run.rate for run in runs],
+        on_stack=lambda done: say(f"{done} of {len(runs)} networks trained"),
+    )
     errors = np.full((len(runs), 3), np.nan)
-    done = 0
-    for part in _stacks(fields):
-        say(f"{done} of {len(runs)} networks trained, {steps} steps each")
-        found, _ = run_population(
-            [tasks[runs[i].picture] for i in part],
-            [fields[i] for i in part],
-            config,
-            keys=[jax.random.PRNGKey(0)] * len(part),  # a full batch draws nothing
-            rates=[runs[i].rate for i in part],
-        )
+    for part in _of_one_shape(trained):
         which = jnp.asarray([runs[i].picture for i in part])
-        errors[part] = _errors(_on_host(found), truth, which)
-        for i, field in zip(part, found, strict=True):
-            trained[i] = field
-        done += len(part)
+        errors[part] = _errors(_on_host([trained[i] for i in part]), truth, which)
     with np.errstate(divide="ignore"):
         test, train, every = -10 * np.log10(errors.T)
     used = Precision.resolve(precision, jax.default_backend()).value
@@ -164,17 +158,13 @@ def _fields(runs: Sequence[Run], channels: int, width: int, output: str) -> list
     return [drawn[run.word, run.layers, run.key] for run in runs]
 
 
-def _stacks(fields: Sequence[Field]) -> list[list[int]]:
-    """Places of equal shape, in even parts of at most `AT_ONCE`."""
+def _of_one_shape(fields: Sequence[Field]) -> list[list[int]]:
+    """The places of fields that stack."""
     groups: dict[Any, list[int]] = {}
     for i, field in enumerate(fields):
         leaves, structure = jax.tree.flatten(field)
         groups.setdefault((structure, *(x.shape for x in leaves)), []).append(i)
-    parts = []
-    for members in groups.values():
-        size = math.ceil(len(members) / math.ceil(len(members) / AT_ONCE))
-        parts += [members[k : k + size] for k in range(0, len(members), size)]
-    return parts
+    return list(groups.values())
 
 
 def _every(steps: int) -> int:
@@ -193,7 +183,7 @@ def _on_host(fields: Sequence[Field]) -> Field:
     return jax.tree.map(together, *fields)
 
 
-@eqx.filter_jit
+@brief_jit
 def _errors(
     fields: Field, truth: Num[Array, "count h w c"], which: Int[Array, " runs"]
 ) -> Float[Array, "runs 3"]:

@@ -45,12 +45,16 @@ def run_population(
     rates: Sequence[float | Rate] | None = None,
     optimiser: optax.GradientTransformation | None = None,
     max_memory: int | None = None,
+    on_stack: Callable[[int], None] | None = None,
 ) -> tuple[list[Field], list[History]]:
     """Train every (task, field) pair; runs of one shape train together.
 
     Nothing reduces across runs: a run that turns bad is frozen at its last finite state
     (`history["stopped"]` holds the step) and its neighbours go on. Stacks are cut to
     what fits in memory and, where there are several devices, spread over them.
+
+    Args:
+        on_stack: hears how many runs are trained, before each stack.
     """
     optimiser = optimiser or adam()
     rates = rates or [config.rate] * len(fields)
@@ -75,7 +79,11 @@ def run_population(
     programs = _compile(parts, stacked, optimiser, length)
     done_fields: list[Field | None] = [None] * len(fields)
     histories: list[History] = [{} for _ in fields]
+    done = 0
     for part, program in zip(parts, programs, strict=True):
+        if on_stack is not None:
+            on_stack(done)
+        done += len(part)
         trained, history = _run_stack(stacked(part), config, optimiser, program)
         for i, field, entries in zip(part, trained, history, strict=True):
             done_fields[i], histories[i] = field, entries
