@@ -1,0 +1,135 @@
+"""The classical reconstructions, against scikit-image and closed forms."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from skimage.restoration import denoise_tv_chambolle
+from skimage.transform import iradon
+
+from passband.data.phantoms import shepp_logan
+from passband.errors import InputError
+from passband.forward.backprojection import filtered_backprojection
+from passband.forward.free_grid import free_grid
+from passband.forward.linear import LinearForward
+from passband.forward.radon import radon
+from passband.forward.sart import sart
+from passband.forward.total_variation import (
+    chosen_total_variation,
+    gradient,
+    gradient_adjoint,
+    total_variation,
+)
+
+SIDE, ANGLES = 32, np.arange(16) * 11.25
+A = radon(ANGLES, SIDE, pixel=1 / SIDE)
+
+
+class Identity(LinearForward):
+    shape: tuple[int, ...] = eqx.field(static=True)
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return self.shape
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        return self.shape
+
+    def __call__(self, values):
+        return values
+
+
+@pytest.fixture(scope="module")
+def head() -> np.ndarray:
+    return shepp_logan(SIDE)
+
+
+@pytest.fixture(scope="module")
+def noisy(head) -> jax.Array:
+    clean = np.asarray(A(jnp.asarray(head)))
+    noise = np.random.default_rng(0).normal(size=clean.shape)
+    return jnp.asarray(clean + 0.05 * clean.max() * noise, jnp.float32)
+
+
+@pytest.fixture(scope="module")
+def keep() -> jax.Array:
+    return jnp.asarray(np.random.default_rng(1).random(A.output_shape) > 0.1)
+
+
+def error(values, truth) -> float:
+    return float(np.linalg.norm(np.asarray(values) - truth))
+
+
+def test_backprojection_is_that_of_scikit_image(head, noisy):
+    ours = np.asarray(filtered_backprojection(A, noisy))
+    theirs = iradon(np.asarray(noisy).T * SIDE, theta=ANGLES, circle=True)
+    rows, columns = np.mgrid[:SIDE, :SIDE] - SIDE // 2
+    inside = np.hypot(rows, columns) < 0.42 * SIDE  # they cut their rims differently
+    np.testing.assert_allclose(ours[inside], theirs[inside], atol=5e-3)
+    hann = filtered_backprojection(A, noisy, window="hann")
+    theirs = iradon(
+        np.asarray(noisy).T * SIDE, theta=ANGLES, circle=True, filter_name="hann"
+    )
+    np.testing.assert_allclose(np.asarray(hann)[inside], theirs[inside], atol=5e-3)
+
+
+def test_views_of_a_whole_turn_count_half_each(head, noisy):
+    twice = radon(np.concatenate([ANGLES, ANGLES + 360]), SIDE, pixel=1 / SIDE)
+    again = filtered_backprojection(twice, jnp.concatenate([noisy, noisy]))
+    once = np.asarray(filtered_backprojection(A, noisy))
+    np.testing.assert_allclose(again, once, atol=1e-4)
+
+
+def test_the_gradient_has_its_transpose():
+    x = jax.random.normal(jax.random.key(0), (5, 6, 7))
+    p = jax.random.normal(jax.random.key(1), (3, 5, 6, 7))
+    forth = jax.jit(lambda x: jnp.vdot(gradient(x), p))(x)
+    back = jax.jit(lambda p: jnp.vdot(x, gradient_adjoint(p)))(p)
+    np.testing.assert_allclose(forth, back, rtol=1e-4)
+
+
+def test_seen_directly_it_is_the_denoising_of_scikit_image():
+    rng = np.random.default_rng(0)
+    noisy = (np.eye(24) + 0.2 * rng.normal(size=(24, 24))).astype(np.float32)
+    theirs = denoise_tv_chambolle(noisy, weight=0.05, eps=1e-9, max_num_iter=3000)
+    ours = total_variation(
+        Identity((24, 24)), jnp.asarray(noisy), weight=0.05, iterations=2000, low=-9.0
+    )
+    np.testing.assert_allclose(ours, theirs, atol=2e-3)
+
+
+def test_the_chosen_weight_beats_its_neighbours(head, noisy, keep):
+    found = chosen_total_variation(A, noisy, keep, search=80)
+    errors = list(found.errors.values())
+    assert found.errors[found.weight] == min(errors) < min(errors[0], errors[-1])
+    assert found.values.min() >= 0
+    assert error(found.values, head) < 0.8 * error(
+        filtered_backprojection(A, noisy), head
+    )
+
+
+def test_sart_stops_where_held_out_rays_are_best(head, noisy, keep):
+    found = sart(A, noisy, keep)
+    assert found.errors[found.sweeps - 1] == min(found.errors)
+    assert len(found.errors) == 20 and found.values.min() >= 0
+    assert error(found.values, head) < error(filtered_backprojection(A, noisy), head)
+
+
+def test_sart_without_noise_comes_to_fit_every_ray(head):
+    clean = A(jnp.asarray(head))
+    values = sart(A, clean, sweeps=60).values
+    assert error(A(jnp.asarray(values)), clean) < 0.02 * float(jnp.linalg.norm(clean))
+
+
+def test_a_free_grid_fits_what_it_sees(head, noisy, keep):
+    values = free_grid(A, noisy, keep, steps=300)
+    off = jnp.where(keep, A(values) - noisy, 0)
+    assert float(jnp.linalg.norm(off)) < 0.15 * float(jnp.linalg.norm(noisy))
+    assert float(values.min()) >= 0 and float(values.max()) <= 1
+
+
+def test_a_negative_weight_is_refused():
+    with pytest.raises(InputError, match=r"`weight` \(=-1\)"):
+        total_variation(Identity((4, 4)), jnp.ones((4, 4)), weight=-1, iterations=2)
