@@ -9,6 +9,7 @@ import dataclasses
 import datetime
 import functools
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,7 +144,12 @@ def provenance(
 
 @functools.cache  # the code of a process is that of its start, whatever HEAD does
 def commit_now() -> str | None:
-    """The commit of the source tree this package runs from, if it runs from one."""
+    """The commit of the source tree this package runs from, if it runs from one.
+
+    A copy of a tree without its history is told by `PASSBAND_COMMIT`.
+    """
+    if told := os.environ.get("PASSBAND_COMMIT"):
+        return told
     package = Path(__file__).resolve().parents[1]
     root = package.parents[1]
     if package != root / "src" / "passband" or not (root / ".git").exists():
