@@ -79,7 +79,7 @@ def test_a_mesh_of_two_parts_is_fitted_where_it_stands(small, capfd):
 
 def test_labels_are_made_once_and_can_be_brought_along(small, monkeypatch):
     console = Console(quiet=True)
-    options = Options("balls.obj", steps=10, batch=64)
+    options = Options(file="balls.obj", steps=10, batch=64)
     first = ShapeJob()
     first.read(options, console)
     (cached,) = (small / "cache" / "labels").iterdir()
@@ -89,10 +89,10 @@ def test_labels_are_made_once_and_can_be_brought_along(small, monkeypatch):
         second.read(options, console)
         moved = cached.rename(small / "elsewhere.safetensors")
         third = ShapeJob()
-        third.read(Options("balls.obj", labels=str(moved)), console)
+        third.read(Options(file="balls.obj", labels=str(moved)), console)
     for job in (second, third):
         np.testing.assert_array_equal(job.labels.pool.bits, first.labels.pool.bits)
-    assert third.inputs(Options("balls.obj", labels="x"))[1].name == "x"
+    assert third.inputs(Options(file="balls.obj", labels="x"))[1].name == "x"
     # Two balls fill 2 (4/3 pi) of their box of 2 x 2 x 5, triangles a little less.
     share = np.unpackbits(np.asarray(first.labels.pool.bits)).mean()
     assert share == pytest.approx(8 / 3 * np.pi / 20, rel=0.06)
@@ -102,14 +102,14 @@ def test_a_small_hole_is_a_warning_with_its_share(small, capsys):
     mesh = sphere(3).mesh
     write_mesh("hole.ply", mesh.vertices, mesh.faces[1:])
     job = ShapeJob()
-    job.read(Options("hole.ply", steps=1, batch=64), Console())
+    job.read(Options(file="hole.ply", steps=1, batch=64), Console())
     err = capsys.readouterr().err
     assert "warning: `hole` is open: 3 edges" in err
     assert "% of the points in its box have no clear side" in err
 
 
 def test_the_papers_settings_on_a_gpu():
-    job, options = ShapeJob(), Options("mesh.ply")
+    job, options = ShapeJob(), Options(file="mesh.ply")
     job.steps = job.default_steps(options, on_cpu=False)
     assert (job.steps, options.layers, options.width) == (10_000, 8, 256)
     assert job.rate(Gaussian(12.0)) == 5e-4
@@ -154,7 +154,7 @@ def test_what_is_no_solid_is_refused_in_one_line(small, fails):
     assert "multiple of 8" in fails("fit", "shape", "balls.obj", "--batch", "100")
     np.savez("ball.npz", vertices=v, faces=f)
     job = ShapeJob()
-    job.read(Options("balls.obj", steps=1, batch=8), Console(quiet=True))
+    job.read(Options(file="balls.obj", steps=1, batch=8), Console(quiet=True))
     (cached,) = (small / "cache" / "labels").iterdir()
     words = ("fit", "shape", "ball.npz", "--labels")
     assert "holds labels of another mesh (`balls`)" in fails(*words, cached)
