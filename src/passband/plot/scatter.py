@@ -31,7 +31,7 @@ def error_scatter(
     *,
     families: Sequence[str],
     titles: Sequence[str],
-    dense: ArrayLike,
+    dense: ArrayLike | None = None,
     train: ArrayLike | None = None,
     curves: ArrayLike | None = None,
 ) -> "Figure":
@@ -55,7 +55,6 @@ def error_scatter(
     for name, array in (("test", y), ("train", low)):
         if array is not None and array.shape != x.shape:
             raise ValueError(f"`{name}` has shape {array.shape}, `widths` {x.shape}")
-    lines = np.asarray(dense, float).reshape(len(titles), 2)
     figure = new_figure(WIDTH, LEGEND + TOP + PANEL + BOTTOM)
     wide = (WIDTH - LEFT - RIGHT - (len(titles) - 1) * GAP) / len(titles)
     for i, title in enumerate(titles):
@@ -65,7 +64,8 @@ def error_scatter(
             axes.plot(*np.asarray(curves, float)[i], color=MUTED, lw=1.0, alpha=0.7)
         for k, family in enumerate(families):
             _dots(axes, x[i, k], y[i, k], None if low is None else low[i, k], family)
-        _dense(axes, *lines[i])
+        if dense is not None:
+            _dense(axes, *np.asarray(dense, float).reshape(len(titles), 2)[i])
         _dress(axes, title)
         if i == 0:
             axes.set_ylabel("Mean squared error", color=INK)
