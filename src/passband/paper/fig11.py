@@ -57,8 +57,8 @@ SETTINGS = {
         steps=150, batch=256,
     ),
     Preset.SMALL: Setting(
-        angles=9, radii=(5.0, 15.0), runs=2, side=256, m=128, width=64, rate=4e-3,
-        batch=1024,
+        angles=9, radii=(5.0, 15.0), runs=2, side=192, m=128, width=64, rate=4e-3,
+        batch=768,
     ),
     Preset.FULL: Setting(),
 }  # fmt: skip

@@ -66,10 +66,8 @@ def features_figure(
             textcoords="offset points", fontsize=8.5, va="bottom",
         )  # fmt: skip
         below = axes_at(figure, left, above + side + MIDDLE, side, LOW)
-        below.hist(
-            heights[i], np.linspace(*span, 31).tolist(), color=colour_of("gaussian"), ec=PAPER,
-            lw=0.5,
-        )  # fmt: skip
+        bins = np.linspace(*span, 31).tolist()
+        below.hist(heights[i], bins, color=colour_of("gaussian"), ec=PAPER, lw=0.5)
         below.locator_params(axis="y", nbins=4, integer=True)
         below.axvline(1, color=INK, linewidth=1.2)
         below.set_xlim(*span)
