@@ -241,7 +241,7 @@ def _claims(
         ),
         judge(
             "the Gaussian mapping helps most near the surface",
-            gain[1] > gain[0] if judged else None,
+            gain[1] > gain[0] > 0 if judged else None,
             text,
         ),
     ]
