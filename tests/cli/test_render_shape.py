@@ -1,6 +1,7 @@
 """`passband render` of a shape whose surface is known, and of any model as ONNX."""
 
 import json
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -170,3 +171,15 @@ def test_onnx_says_what_the_field_says_in_the_units_of_the_file(
     assert values.dtype == np.float32
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-4 * (high - low))
     assert metadata["coords"] == printed["coords"]
+
+
+def test_the_pages_onnx_example_runs(model, capsys):
+    assert main(["render", model, "--out", "model.onnx", "--quiet"]) == 0
+    page = Path(__file__).parents[2] / "docs" / "shapes.md"
+    code = next(
+        part.split("```")[0]
+        for part in page.read_text().split("```python\n")
+        if part.startswith("import numpy")
+    )
+    exec(code, {})
+    assert capsys.readouterr().out.startswith("False {")

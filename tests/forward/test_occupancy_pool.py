@@ -171,6 +171,8 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(InputError, match="cannot be read as labels"):
         load_labels(path)
+    make_labels(MESH, cache_dir=tmp_path, **SIZES)  # the cache mends itself
+    assert load_labels(path, mesh=MESH).pool.blocks == SIZES["blocks"]
     with pytest.raises(InputError, match="is not a file"):
         load_labels(tmp_path / "none")
 

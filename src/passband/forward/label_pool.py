@@ -112,7 +112,9 @@ def make_labels(
         name = f"{mesh.digest[:16]}-{blocks}x{block}-{test_points}-{seed}.safetensors"
         path = Path(cache_dir) / name
         if path.is_file():
-            return load_labels(path, mesh=mesh, allow_open=allow_open)
+            # Damaged, it is made again; of an open mesh, it is refused again below.
+            with contextlib.suppress(InputError):
+                return load_labels(path, mesh=mesh, allow_open=allow_open)
     labeller = Labeller(mesh, allow_open=allow_open, embree=embree)
     labels = ShapeLabels(
         _fill_pool(mesh, labeller, seed, blocks, block, on_block),
@@ -272,13 +274,13 @@ def load_labels(
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         raise InputError(
-            f"`{path}` cannot be read as labels ({str(error).splitlines()[0]}); delete "
-            "it and label the mesh again"
+            f"`{path}` cannot be read as labels ({str(error).splitlines()[0]}); give a "
+            "file that labelling left in the cache"
         ) from error
     if header.get("format") != FORMAT:
         raise InputError(
-            f"`{path}` says format `{header.get('format')}`, not `{FORMAT}`; delete it "
-            "and label the mesh again"
+            f"`{path}` says format `{header.get('format')}`, not `{FORMAT}`; give a "
+            "file that labelling left in the cache"
         )
     about = json.loads(header["about"])
     if mesh is not None and about["digest"] != mesh.digest:
