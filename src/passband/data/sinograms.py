@@ -1,0 +1,144 @@
+"""Sinograms from the user's files, and the angles they were taken at.
+
+A sinogram is (views, bins), angles are in degrees, and both are checked against each
+other: a transposed sinogram, or angles in radians, make a picture of nothing.
+"""
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Float32
+
+from ..errors import InputError
+from .arrays import finite, one_line, read_npy
+from .images import read_image
+
+
+@dataclass(frozen=True)
+class Sinogram:
+    """Line integrals in the user's units, and where they were taken."""
+
+    values: Float32[np.ndarray, "views bins"]
+    angles: Float[np.ndarray, " views"]
+    """Of the views, in degrees."""
+    name: str
+    doubts: tuple[str, ...] = ()
+    """What looks wrong but could be meant."""
+
+
+def read_sinogram(path: str | os.PathLike[str], angles: str) -> Sinogram:
+    """The sinogram in an NPY or TIFF file, taken at `0:180:20` or at a file's angles.
+
+    `start:stop:count` is in degrees, stop excluded.
+    """
+    path = Path(path)
+    values = _read(path)
+    degrees = parse_angles(angles)
+    views, bins = values.shape
+    if len(degrees) != views:
+        turned = ""
+        if len(degrees) == bins:
+            turned = (
+                f"; it looks transposed: save its transpose, ({bins}, {views}), as "
+                "scikit-image's sinograms are (bins, views)"
+            )
+        raise InputError(
+            f"`{path}` has shape {values.shape}, so {views} views of {bins} bins, and "
+            f"`--angles` (={angles}) gives {len(degrees)}{turned}"
+        )
+    if views < 2 or bins < 4:
+        raise InputError(
+            f"`{path}` has {views} views of {bins} bins; at least 2 views of 4 are "
+            "needed"
+        )
+    if not values.any():
+        raise InputError(f"`{path}` is 0 everywhere; there is nothing to reconstruct")
+    return Sinogram(values, degrees, path.stem, tuple(_doubts(path, values, degrees)))
+
+
+def parse_angles(word: str) -> Float[np.ndarray, " views"]:
+    """`start:stop:count`, stop excluded, or the numbers in an NPY, text or CSV file."""
+    if ":" in word and not Path(word).exists():
+        parts = word.split(":")
+        try:
+            start, stop, count = float(parts[0]), float(parts[1]), int(parts[2])
+        except (ValueError, IndexError):
+            start, stop, count = math.nan, math.nan, 0
+        if len(parts) != 3 or count < 1 or not math.isfinite(start + stop):
+            raise InputError(
+                f"`--angles` (={word}) must be START:STOP:COUNT in degrees, stop "
+                "excluded, such as 0:180:20, or a file of angles"
+            )
+        return start + (stop - start) * np.arange(count) / count
+    path = Path(word)
+    if not path.is_file():
+        raise InputError(
+            f"`--angles` (={word}) is no file; give one, or START:STOP:COUNT in "
+            "degrees such as 0:180:20"
+        )
+    if path.suffix.lower() == ".npy":
+        found = read_npy(path)
+    else:
+        try:
+            text = path.read_text(encoding="utf-8").replace(",", " ")
+            found = np.array([float(number) for number in text.split()])
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"`{path}` is no list of angles: {one_line(error)}; give one number a "
+                "view, in degrees"
+            ) from None
+    found = np.squeeze(found).astype(np.float64)
+    if found.ndim != 1 or not np.isfinite(found).all():
+        raise InputError(
+            f"`{path}` has shape {found.shape}; angles are one finite number a view, "
+            "in degrees"
+        )
+    return found
+
+
+def _read(path: Path) -> Float32[np.ndarray, "views bins"]:
+    if not path.is_file():
+        raise InputError(f"`{path}` does not exist; give a sinogram as NPY or TIFF")
+    suffix = path.suffix.lower()
+    if suffix not in (".npy", ".tif", ".tiff"):
+        raise InputError(f"`{path}` ends in `{suffix}`; sinograms are .npy or .tif")
+    values = read_npy(path) if suffix == ".npy" else read_image(path).values[..., 0]
+    if values.ndim != 2:
+        raise InputError(
+            f"`{path}` has shape {values.shape}; a sinogram is (views, bins), one "
+            "slice of the object"
+        )
+    return finite(values, f"`{path}`")
+
+
+def _doubts(path: Path, values: np.ndarray, degrees: np.ndarray):
+    if len(degrees) > 3 and np.ptp(degrees) < 2 * math.pi + 0.01:
+        yield (
+            f"the angles span {np.ptp(degrees):.4g} degrees; if they are radians, "
+            f"multiply them by 180 / pi"
+        )
+    # Whatever the angle, a view adds up to all of the object.
+    by_view, by_bin = (_spread(values.sum(axis=axis)) for axis in (1, 0))
+    if by_view > 0.15 and by_bin < by_view / 3:
+        yield (
+            f"`{path}` looks transposed: its rows add up to values that differ by "
+            f"{by_view:.0%} and its columns by {by_bin:.0%}; a view's sum is the same "
+            "at every angle"
+        )
+    if values.min() < -0.1 * values.max():
+        yield (
+            f"`{path}` goes down to {values.min():.3g}, and densities are taken to be "
+            "0 or more: are these line integrals, -log(I / I0)?"
+        )
+    if np.median(values) > 0.8 * values.max():
+        yield (
+            f"`{path}` is near its largest value almost everywhere: if it holds "
+            "intensities, take -log(I / I0)"
+        )
+
+
+def _spread(sums: np.ndarray) -> float:
+    return float(np.std(sums) / max(abs(float(np.mean(sums))), 1e-30))
