@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from passband.paper.item import Preset
+from passband.paper.registry import get_item
 from passband.paper.table3 import ITEM, RATES, ROWS, SETS, SETTINGS, word_of
 
 
@@ -43,3 +44,19 @@ def test_it_draws_a_panel_for_each_set(outcome):
     figure = ITEM.draw(outcome)["table3"]
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["Natural", "Text"]
+
+
+# Here, since their networks have the shapes of the run above: nothing compiles again.
+@pytest.mark.parametrize(
+    ("id", "numbers", "panels"), [("table3-seeds", 8 * 4, 2), ("fig15", 8, 10)]
+)
+def test_its_kin_run(id: str, numbers: int, panels: int, outcome):
+    item = get_item(id)
+    found = item.run(Preset.SMOKE, lambda text: None)
+    assert len(found.numbers) == numbers
+    assert len(item.draw(found)[id].axes) == panels
+    if id == "fig15":  # the same two pictures, one by one
+        ours = {tuple(n.name.split(" 0, ")): n.ours for n in found.numbers}
+        for number in outcome.numbers:
+            row, name = number.name.split()
+            assert ours[name, row] == pytest.approx(number.ours, abs=1e-3)

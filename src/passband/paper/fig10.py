@@ -32,7 +32,7 @@ class Setting:
 
 SETTINGS = {
     Preset.SMOKE: Setting(side=32, m=16, width=16, steps=40, crop=32),
-    Preset.SMALL: Setting(side=128, m=128, width=128, steps=400, crop=128),
+    Preset.SMALL: Setting(side=96, m=96, width=96, steps=300, crop=96),
     Preset.FULL: Setting(),
 }
 

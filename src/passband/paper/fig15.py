@@ -30,7 +30,7 @@ class Setting(TableSetting):
 
 SETTINGS = {
     Preset.SMOKE: Setting(images=1, side=48, m=32, width=32, steps=100, crop=32),
-    Preset.SMALL: Setting(side=128, m=128, width=128, steps=300, crop=96),
+    Preset.SMALL: Setting(images=1, side=96, m=96, width=96, steps=300, crop=80),
     Preset.FULL: Setting(),
 }
 

@@ -34,7 +34,7 @@ SETTINGS = {
         images=1, side=32, depths=(2, 4), features=(8, 16), width=16, steps=40
     ),
     Preset.SMALL: Setting(
-        images=2, side=64, features=(8, 16, 32, 64, 128), width=64, steps=400
+        images=2, side=64, features=(8, 16, 32, 64), width=64, steps=400
     ),
     Preset.FULL: Setting(),
 }
