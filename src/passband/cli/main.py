@@ -15,6 +15,7 @@ VERBS: dict[tuple[str, ...], tuple[str, str]] = {
     ("fit", "image"): ("fit_image", "fit a picture: PNG, JPEG, TIFF, NPY"),
     ("fit", "shape"): ("fit_shape", "fit a solid: PLY, OBJ, STL, NPZ"),
     ("fit", "signal"): ("fit_signal", "fit a 1D signal: NPY, CSV, WAV"),
+    ("fit", "ct"): ("fit_ct", "fit densities to a sinogram: NPY, TIFF"),
     ("fit", "nerf"): ("fit_nerf", "fit a scene to photographs of it"),
     ("render",): ("render", "a model as a picture or signal of any resolution"),
     ("info",): ("info", "what a model file holds"),

@@ -13,6 +13,7 @@ WAYS = {
     "image": "render_image",
     "signal": "render_signal",
     "shape": "render_shape",
+    "ct": "render_image",
     "nerf": "render_nerf",
 }
 

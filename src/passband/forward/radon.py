@@ -86,10 +86,11 @@ class Radon(LinearForward):
         """Back-projection with the same triangles: the exact transpose."""
         return _backproject(self, measurements)
 
-    def view(self, index: Array | int) -> "Radon":
-        """The same instrument at one of its angles."""
-        one = jax.tree.map(lambda a: a[index][None], self.geometry)
-        return eqx.tree_at(lambda r: r.geometry, self, one)
+    def view(self, index: Array | np.ndarray | int) -> "Radon":
+        """The same instrument at one of its angles, or at several."""
+        index = jnp.atleast_1d(jnp.asarray(index))
+        some = jax.tree.map(lambda a: a[index], self.geometry)
+        return eqx.tree_at(lambda r: r.geometry, self, some)
 
 
 def radon(
