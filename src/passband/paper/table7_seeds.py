@@ -1,0 +1,111 @@
+"""Which networks of Table 7 live: every row with five other keys.
+
+At a high rate a network may collapse in its first steps to one colour everywhere, and
+the key alone decides it.
+"""
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .nerf_runs import SETTINGS, Run, precision, scene_of, scores, task_of, train_runs
+from .table7 import ROWS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KEYS = {Preset.SMOKE: (1,), Preset.SMALL: (1, 2, 3), Preset.FULL: (1, 2, 3, 4, 5)}
+STEPS = {Preset.SMOKE: 20, Preset.SMALL: 200, Preset.FULL: 5_000}
+ALIVE = 1e-3
+"""Spread of rendered colours from ray to ray, over that of the photographs; that of a
+network that has collapsed is 0."""
+VIEWS = 3
+"""Test views that are scored."""
+
+
+class Table7Seeds(Item):
+    """The share of keys that survive, and how far the survivors scatter."""
+
+    id = "table7-seeds"
+    section = "beside Table 7"
+    title = "Which networks of Table 7 live"
+    needs = ("lego",)
+    notes = (
+        "The paper has one key, PRNGKey(0); PRNGKey(1) to (5) here.",
+        "Networks that die do so in their first hundred steps: 5,000 are enough.",
+    )
+
+    def run(self, preset: Preset, say: Say) -> Outcome:
+        setting, keys = SETTINGS[preset], KEYS[preset]
+        task, scene = task_of(preset), scene_of(preset)
+        assert scene.test is not None
+        runs = [
+            Run(setting.word(row), setting.rate_of(row), key)
+            for row in ROWS
+            for key in keys
+        ]
+        trained = train_runs(task, runs, (STEPS[preset],), setting.width, say)
+        few = scene.test.part(np.arange(min(VIEWS, len(scene.test.names))))
+        spread, psnr = [], []
+        for k, field in enumerate(trained.fields[-1]):
+            say(f"looking at network {k + 1} of {len(runs)}")
+            spread.append(task.spread(field))
+            psnr.append(scores(task, field, few)[0].mean())
+        shape = len(ROWS), len(keys)
+        arrays = {
+            "keys": np.array(keys),
+            "spread": np.reshape(spread, shape),
+            "psnr": np.reshape(psnr, shape),
+        }
+        return Outcome(
+            numbers=tuple(_numbers(arrays)),
+            claims=tuple(_claims(arrays, preset)),
+            arrays=arrays,
+            settings={
+                **dataclasses.asdict(setting),
+                "precision": precision(),
+                "steps": STEPS[preset],
+                "seconds of training": trained.seconds,
+                "keys": f"2020: PRNGKey of {keys}, for B and weights",
+                "spread": "standard deviation over the keys that survive",
+            },
+        )
+
+    def draw(self, outcome: Outcome) -> "dict[str, Figure]":
+        from ..plot.score_table import score_figure
+
+        psnr = outcome.arrays["psnr"]
+        rows = {row: psnr[k] for k, row in enumerate(ROWS)}
+        return {self.id: score_figure({"every key": rows}, over="keys")}
+
+
+ITEM = Table7Seeds()
+
+
+def _numbers(arrays: dict[str, np.ndarray]) -> list[Number]:
+    numbers = []
+    alive = arrays["spread"] > ALIVE
+    for k, row in enumerate(ROWS):
+        numbers.append(Number(f"{row}, share that lives", None, float(alive[k].mean())))
+    for k, row in enumerate(ROWS):
+        if alive[k].any():
+            lived = arrays["psnr"][k][alive[k]]
+            name = f"{row}, PSNR of those"
+            numbers.append(Number(name, None, float(lived.mean()), float(lived.std())))
+    return numbers
+
+
+def _claims(arrays: dict[str, np.ndarray], preset: Preset) -> list[Claim]:
+    alive = arrays["spread"] > ALIVE
+    share = dict(zip(ROWS, alive.mean(axis=1), strict=True))
+    text = ", ".join(f"{row} {s:.0%}" for row, s in share.items())
+    mapped = min(share[row] for row in ROWS[2:])
+    return [
+        judge(
+            "every network with Fourier features at the rate of 5e-4 lives",
+            bool(mapped == 1.0) if preset is not Preset.SMOKE else None,
+            text,
+        ),
+    ]
