@@ -72,7 +72,7 @@ def settle(
     """
     near, far = _range(where, content, near, far, seen, notes)
     centre, side = _box(where, content, box, seen, notes)
-    return Space(near, far, centre, side)
+    return Space(float(near), float(far), centre, side)
 
 
 def _range(
@@ -123,7 +123,7 @@ def _box(
     if box is not None:
         if not (np.isfinite(box).all() and box[3] > 0):
             raise InputError(f"`box` (={box}) must be x, y, z and a positive side")
-        return np.array(box[:3]), float(box[3])
+        return np.array(box[:3], float), float(box[3])
     try:
         low, high = np.array(content.get("aabb"), float)
         if low.shape == (3,) and (high > low).all():
