@@ -102,7 +102,7 @@ class Fig8(Item):
             settings={
                 **dataclasses.asdict(setting),
                 "precision": trained.precision,
-                "scales": SCALES,
+                "scales": {n: s * setting.side / 512 for n, s in SCALES.items()},
                 "keys": "2020: PRNGKey(10) for B and weights of every picture",
                 "data": "Natural, test_data" if full else "packaged photographs",
                 "spread": "standard deviation over pictures",
@@ -201,7 +201,7 @@ def _claims(
             max(gone) < 0.5,
             "of the octaves to the right RMS frequency it goes "
             + ", ".join(
-                f"{100 * share:.1f} % ({names[i]})"
+                f"{100 * share:.0f} % ({names[i]})"
                 for i, share in zip(wrong, gone, strict=True)
             ),
         ),
