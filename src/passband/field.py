@@ -94,8 +94,10 @@ class Field(eqx.Module):
         for start in range(0, len(coords), chunk):
             part = coords[start : start + chunk]
             size = len(part)
-            if start and size < chunk:  # the last part reuses the compiled program
-                part = np.pad(part, ((0, chunk - size), (0, 0)))
+            # Programs are few: of a whole chunk, and of powers of two below it.
+            whole = chunk if start else min(chunk, 1 << max(6, (size - 1).bit_length()))
+            if size < whole:
+                part = np.pad(part, ((0, whole - size), (0, 0)))
             out[start : start + size] = _batch(exact, jnp.asarray(part))[:size]
         return out
 
