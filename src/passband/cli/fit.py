@@ -53,7 +53,7 @@ def fit(job: FitJob, options: FitOptions, given: set[str], restarts: int = 0) ->
     task = job.task(options, config["batch"])
     config["every"] = every(task.step_points)
     field_key, key = jax.random.split(jax.random.key(options.seed))
-    field = _field(job, options, mapping, field_key, task.step_points)
+    field = _field(job, options, mapping, field_key, task.points_at_once)
     limit = job.nyquist(options)
     if limit is not None and (message := nyquist_warning(mapping, limit)):
         console.warn(message)

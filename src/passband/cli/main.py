@@ -13,6 +13,7 @@ from .options import did_you_mean, parse
 VERBS: dict[tuple[str, ...], tuple[str, str]] = {
     ("demo",): ("demo", "the sample picture without and with Fourier features"),
     ("fit", "image"): ("fit_image", "fit a picture: PNG, JPEG, TIFF, NPY"),
+    ("fit", "mri"): ("fit_mri", "fit an image or volume to k-space: NPY, NIfTI"),
     ("fit", "shape"): ("fit_shape", "fit a solid: PLY, OBJ, STL, NPZ"),
     ("fit", "signal"): ("fit_signal", "fit a 1D signal: NPY, CSV, WAV"),
     ("fit", "ct"): ("fit_ct", "fit densities to a sinogram: NPY, TIFF"),

@@ -14,6 +14,7 @@ WAYS = {
     "signal": "render_signal",
     "shape": "render_shape",
     "ct": "render_image",
+    "mri": "render_mri",
     "nerf": "render_nerf",
 }
 

@@ -37,7 +37,11 @@ class MriTask(Task):
 
     def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
         del key, step
-        error = jnp.where(self.forward.mask, self._residual(self.image(field)), 0)
+        return self.loss_of(self.image(field))
+
+    def loss_of(self, image: Float[Array, "..."]) -> Scalar:
+        """The loss of an image, however it came about."""
+        error = jnp.where(self.forward.mask, self._residual(image), 0)
         return 0.5 * jnp.sum(jnp.square(error.real) + jnp.square(error.imag))
 
     def image(self, field: Field) -> Float[Array, "..."]:

@@ -36,6 +36,11 @@ class Task(eqx.Module):
     def step_points(self) -> int:
         """How many times a step evaluates the field."""
 
+    @property
+    def points_at_once(self) -> int:
+        """Points whose layers a step holds in memory together."""
+        return self.step_points
+
     def psnr_of_loss(self, loss: np.ndarray) -> np.ndarray | None:
         """The PSNR that a loss stands for, where it stands for one."""
         del loss

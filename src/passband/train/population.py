@@ -69,7 +69,7 @@ def run_population(
     parts: list[list[int]] = []
     for members in groups.values():
         first = members[0]
-        each = bytes_of_run(states[first].field, tasks[first].step_points)
+        each = bytes_of_run(states[first].field, tasks[first].points_at_once)
         parts += _cut(members, min(MOST, max(1, int(room // each))))
 
     def stacked(part: list[int]) -> Stack:

@@ -1,0 +1,272 @@
+"""The k-space's part of `passband fit`."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..errors import InputError
+from ..export.report import write_report
+from ..field import Field, make_field
+from ..forward.kspace import to_centred
+from ..mappings import Mapping
+from ..ops.mlp import Precision
+from ..plot.kspace import kspace_figure
+from ..plot.reconstructions import reconstructions
+from ..plot.style import png_bytes
+from ..plot.volume_slices import planes, volume_slices
+from ..tasks.mri import MriTask, against, extent_of, render
+from ..tasks.mri_baselines import baselines
+from ..train.memory import budget, bytes_of_run, parse_bytes
+from ..train.run_folder import RunFolder
+from ..train.state import State
+from ..whole_file import write_bytes
+from ..words import parse_mapping
+from .console import Console
+from .fit_job import CPU_POINTS, FitJob
+from .fit_mri import Options
+from .mri_input import Measurement, measurement
+
+# Of one baseline on 2 CPU cores: half a minute, which is 170 iterations of 96^3.
+CPU_WORK = 150_000_000
+# Volumes of complex numbers that a step holds beside the network's layers.
+VOLUMES = 6
+
+
+class MriJob(FitJob):
+    """k-space from a file or simulated, fitted."""
+
+    name = "mri"
+    data: Measurement
+    console: Console
+
+    def source(self, options: Options) -> Path:
+        if options.simulate is not None:
+            return Path(options.simulate)
+        return super().source(options)
+
+    def inputs(self, options: Options) -> list[Path]:
+        word = options.mask if options.mask not in ("gaussian", "uniform") else None
+        more = [word, options.sens, options.truth]
+        return [self.source(options), *(Path(p) for p in more if p is not None)]
+
+    def read(self, options: Options, console: Console) -> None:
+        self.console = console
+        self.data = measurement(options, console)
+
+    def task(self, options: Options, batch: int | None) -> MriTask:
+        sides = coarser(self.data.sides, batch)
+        if sides != self.data.sides:
+            text = " x ".join(map(str, sides))
+            self.console.say(
+                f"trains on the {text} lowest frequencies of "
+                f"{' x '.join(map(str, self.data.sides))}, on a grid as coarse; "
+                f"`--batch {math.prod(self.data.sides)}` takes them all"
+            )
+        return self._task(self.data.cropped(sides), self._at_once(options, sides))
+
+    def _task(self, data: Measurement, at_once: int | None) -> MriTask:
+        return MriTask(
+            data.forward(),
+            jnp.asarray(data.measured),
+            None if data.held is None else jnp.asarray(data.held),
+            extent=extent_of(self.data.sides, self.data.spacing),
+            at_once=at_once,
+        )
+
+    def _at_once(self, options: Options, sides: tuple[int, ...]) -> int:
+        """Voxels whose layers fit into memory, beside the volumes of every step."""
+        precision = Precision.resolve(options.precision, jax.default_backend())
+        field = eqx.filter_eval_shape(
+            lambda: make_field(
+                parse_mapping(options.mapping or self.default_mapping()),
+                key=jax.random.key(0),
+                layers=options.layers,
+                width=options.width,
+                **self.field_options(),
+            )
+        ).with_precision(precision)
+        room = (
+            budget() if options.max_memory is None else parse_bytes(options.max_memory)
+        )
+        count = math.prod(sides)
+        coils = 1 if self.data.maps is None else len(self.data.maps)
+        alone = bytes_of_run(field, 0) + VOLUMES * 8 * count * coils
+        each = bytes_of_run(field, 1) - bytes_of_run(field, 0)
+        fits = int((room - alone) / each)
+        if fits < 1:
+            raise InputError(
+                f"{count} voxels and {coils} coil(s) need more than "
+                f"{alone / 2**20:.3g} MiB, and {room / 2**20:.3g} MiB may be used; a "
+                "`--batch` below that trains on a coarser grid"
+            )
+        return min(count, fits)
+
+    def field_options(self) -> dict[str, Any]:
+        pair = self.data.pair
+        return {
+            "d": len(self.data.sides),
+            "out": 2 if pair else 1,
+            "output": "tanh" if pair else "sigmoid",
+        }
+
+    def points(self, options: Options) -> tuple[int, int]:
+        count = math.prod(self.data.sides)
+        return count, count
+
+    def nyquist(self, options: Options) -> float:
+        # Along the longest side, which is one unit: half its voxels.
+        extent = extent_of(self.data.sides, self.data.spacing)
+        return max(n / (2 * e) for n, e in zip(self.data.sides, extent, strict=True))
+
+    def default_mapping(self) -> str:
+        return "gaussian:5"
+
+    def default_steps(self, options: Options, on_cpu: bool) -> int:
+        if not on_cpu:
+            return 1000
+        return int(np.clip(CPU_POINTS // math.prod(self.data.sides), 200, 1000))
+
+    def batch(self, options: Options, steps: int, on_cpu: bool) -> int:
+        count, evaluate = self.points(options)
+        if not on_cpu:
+            return count
+        left = CPU_POINTS - 0.4 * min(evaluate, CPU_POINTS)
+        return min(count, int(left / steps))
+
+    def rate(self, mapping: Mapping) -> float:
+        """The paper's (protocol 1.5)."""
+        del mapping
+        return 2e-3
+
+    def look(
+        self, task: MriTask, state: State, entry: dict[str, float], folder: RunFolder
+    ) -> bool:
+        if task.held is None:
+            return False
+        exact = state.field.with_precision(Precision.FLOAT32)
+        entry |= task.errors(task.predict(exact))
+        patience = folder.config["patience"]
+        if patience is None:
+            return False
+        past = [*folder.history().get("error_test", []), entry["error_test"]]
+        lately = past[-patience:]
+        return len(past) > patience and min(lately) >= min(past[:-patience])
+
+    def finish(
+        self,
+        task: MriTask,
+        field: Field,
+        folder: RunFolder,
+        result: dict[str, Any],
+        history: dict[str, list[float]],
+    ) -> dict[str, Any]:
+        data = self.data
+        whole = task if task.forward.mask.shape == data.sides else self._task(data, 1)
+        extent = extent_of(data.sides, data.spacing)
+        seen = render(field, data.sides, extent).reshape(whole.forward.input_shape)
+        result["metrics"] = self._scores(whole, seen)
+        if task is not whole:
+            result["grid"] = list(task.forward.mask.shape)
+        on_cpu = jax.default_backend() == "cpu"
+        limit = CPU_WORK // math.prod(data.sides) if on_cpu else 1000
+        steps = int(np.clip(limit, 20, 1000))
+        self.console.progress("the baselines", often=False)
+        others = baselines(whole, steps=steps)
+        result["baselines"] = {
+            name: self._scores(whole, image) for name, image in others.items()
+        }
+        shown = {result["mapping"]: seen, **others}
+        scores = {result["mapping"]: result["metrics"], **result["baselines"]}
+        volumes = {name: self._magnitude(image) for name, image in shown.items()}
+        truth = None if data.truth is None else np.abs(data.truth)
+        write_report(
+            folder.path / "report.html",
+            title=data.name,
+            config=folder.config,
+            result=result,
+            figures={
+                "Reconstructions": reconstructions(
+                    {k: _slice(v) for k, v in volumes.items()},
+                    None if truth is None else _slice(truth),
+                    notes={k: _note(v) for k, v in scores.items()},
+                ),
+                "Slices": self._slices(volumes[result["mapping"]], truth),
+                "k-space": self._kspace(whole, seen),
+            },
+            history=history,
+        )
+        preview = self._slices(volumes[result["mapping"]], None)
+        write_bytes(folder.path / "preview.png", png_bytes(preview))
+        return {
+            "shape": [*data.sides, 2 if data.pair else 1],
+            "low": 0.0,
+            "high": data.high,
+            "spacing": list(data.spacing),
+            "affine": None if data.affine is None else data.affine.tolist(),
+        }
+
+    def _magnitude(self, image: np.ndarray) -> np.ndarray:
+        """In the user's units."""
+        size = np.linalg.norm(image, axis=-1) if self.data.pair else np.abs(image)
+        return self.data.high * size
+
+    def _scores(self, task: MriTask, image: np.ndarray) -> dict[str, float]:
+        truth = self.data.truth
+        found: dict[str, float] = {}
+        if truth is not None:
+            ours = image[..., 0] + 1j * image[..., 1] if self.data.pair else image
+            known = truth.astype(np.complex64) if self.data.pair else truth
+            found = against(
+                self.data.high * ours, known, data_range=float(np.abs(truth).max())
+            )
+        return found | task.errors(image)
+
+    def _slices(self, volume: np.ndarray, truth: np.ndarray | None) -> Any:
+        rows = {} if truth is None else {"Truth": truth}
+        top = None if truth is None else float(truth.max())
+        return volume_slices(
+            rows | {"Field": volume}, spacing=self.data.spacing, top=top
+        )
+
+    def _kspace(self, task: MriTask, image: np.ndarray) -> Any:
+        data = self.data
+        residual = np.asarray(task.forward.transform(jnp.asarray(image)))
+        residual = residual - data.measured
+
+        def shown(samples: np.ndarray) -> np.ndarray:
+            size = np.abs(to_centred(samples, data.sides)) * data.high
+            return size if data.maps is None else np.linalg.norm(size, axis=0)
+
+        middle = np.fft.fftshift
+        held = None if data.held is None else middle(data.held)
+        return kspace_figure(
+            shown(data.measured), shown(residual), middle(data.train), held
+        )
+
+
+def coarser(sides: tuple[int, ...], batch: int | None) -> tuple[int, ...]:
+    """Sides of about the same shape with at most `batch` points, even and 4 or more."""
+    count = math.prod(sides)
+    if batch is None or batch >= count:
+        return sides
+    scale = (batch / count) ** (1 / len(sides))
+    return tuple(min(n, max(4, int(n * scale) // 2 * 2)) for n in sides)
+
+
+def _slice(volume: np.ndarray) -> np.ndarray:
+    return planes(volume)[-1][0]
+
+
+def _note(scores: dict[str, float]) -> str:
+    """The score that matters most, under a picture."""
+    parts = []
+    if "psnr" in scores:
+        parts.append(f"{scores['psnr']:.2f} dB")
+    if "error_test" in scores:
+        parts.append(f"held out {scores['error_test']:.1%}")
+    return ", ".join(parts)
