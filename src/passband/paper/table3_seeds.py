@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 KEYS = (11, 12, 13)
 SETTINGS = {
     Preset.SMOKE: TABLE3[Preset.SMOKE],
-    Preset.SMALL: Setting(images=2, side=64, m=64, width=64, steps=300),
+    Preset.SMALL: Setting(images=1, side=96, m=96, width=96, steps=300),
     Preset.FULL: Setting(),
 }
 
@@ -78,7 +78,7 @@ class Table3Seeds(Item):
             name: {row: published.TABLE3[row, name].value for row in ROWS}
             for name in SETS
         }
-        compare = any(n.comparable for n in outcome.numbers)
+        compare = any(n.comparable and n.printed for n in outcome.numbers)
         figure = score_figure(ours, printed if compare else None, over="keys")
         return {self.id: figure}
 

@@ -37,12 +37,12 @@ FULL: Mapping[Curve, Sweep] = {
 }
 SMALL: Mapping[Curve, Sweep] = {
     ("natural", "gaussian"): Sweep(2, (1, 4, 7, 10, 16, 32)),
-    ("natural", "positional"): Sweep(2, (4, 5, 6, 8)),
-    ("text", "gaussian"): Sweep(2, (2, 8, 14, 32)),
-    ("text", "positional"): Sweep(2, (4, 5, 6, 8)),
+    ("natural", "positional"): Sweep(2, (3, 4, 5, 6, 7, 8)),
+    ("text", "gaussian"): Sweep(2, (2, 5, 8, 14, 20, 32)),
+    ("text", "positional"): Sweep(2, (3, 4, 5, 6, 7, 8)),
 }
 SMOKE: Mapping[Curve, Sweep] = {
-    curve: Sweep(1, sweep.scales[::3]) for curve, sweep in SMALL.items()
+    curve: Sweep(1, sweep.scales[1::3]) for curve, sweep in SMALL.items()
 }
 
 
@@ -59,7 +59,7 @@ class Setting:
 
 SETTINGS = {
     Preset.SMOKE: (Setting(side=48, m=16, width=16, steps=40), SMOKE),
-    Preset.SMALL: (Setting(side=64, m=64, width=64, steps=300), SMALL),
+    Preset.SMALL: (Setting(side=96, m=64, width=64, steps=300), SMALL),
     Preset.FULL: (Setting(), FULL),
 }
 

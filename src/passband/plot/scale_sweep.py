@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from passband.plot.style import (
     INK,
     MUTED,
+    PAPER,
     axes_at,
     colour_of,
     label_of,
@@ -63,8 +64,8 @@ def _curve(axes: "Axes", scales: np.ndarray, scores: np.ndarray, family: str) ->
     axes.plot(scales[best], means[best], "o", color=colour, markersize=8)
     # The curve is an arch, so there is room under it.
     axes.text(0.5, 0.03, f"best {scales[best]:g}: {means[best]:.2f} dB", ha="center",
-              transform=axes.transAxes, fontsize=8.5, color=INK,
-              fontweight="bold")  # fmt: skip
+              transform=axes.transAxes, fontsize=8.5, color=INK, fontweight="bold",
+              bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1.5})  # fmt: skip
     if scales[-1] / scales[0] > 4:
         axes.set_xscale("log", base=2)
         axes.xaxis.set_minor_locator(NullLocator())
