@@ -10,6 +10,7 @@ from .item import Item
 IDS: tuple[str, ...] = (
     "table3",
     "table4",
+    "table5",
     "table7",
     "fig2",
     "fig3",
@@ -26,12 +27,15 @@ IDS: tuple[str, ...] = (
     "fig14",
     "fig15",
     "fig16",
+    "fig17",
     "fig19",
 )
 # What the paper does not print, run by the same command and reported with an item.
 COMPANIONS: tuple[str, ...] = (
     "table3-sweep",
     "table3-seeds",
+    "table5-sweep",
+    "table5-seeds",
     "table7-seeds",
     "table7-sweep",
     "table7-rotated",

@@ -1,0 +1,87 @@
+"""Table 5, Fig. 17 and their companions: the paper's settings, and small runs."""
+
+import numpy as np
+import pytest
+
+from passband.paper import fig17, table5, table5_seeds, table5_sweep
+from passband.paper.ct_runs import (
+    RATES,
+    ROWS,
+    SETS,
+    Setting,
+    densities,
+    projector,
+    rows_of,
+)
+from passband.paper.item import Preset
+from passband.paper.table5 import OTHERS, SETTINGS
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    """Of the table and the figure, whose networks are the same."""
+    return [item.run(Preset.SMOKE, lambda text: None)
+            for item in (table5.ITEM, fig17.ITEM)]  # fmt: skip
+
+
+def test_full_is_the_papers_size():
+    full = SETTINGS[Preset.FULL]
+    assert full == Setting() and (full.views, full.side, full.steps) == (20, 512, 976)
+    runs = [run for name in SETS for run in rows_of(name, 0, full)]
+    assert [run.word for run in runs[:: full.images]] == [
+        "none", "basic", "positional:3,m=256", "gaussian:4,m=256",
+        "none", "basic", "positional:5,m=256", "gaussian:5,m=256",
+    ]  # fmt: skip
+    assert {run.key for run in runs} == {10}
+    assert RATES == {"none": 1e-2, "basic": 1e-2}
+    assert table5_sweep.GRIDS["gaussian"] == tuple(range(2, 11))
+    assert table5_sweep.GRIDS["positional"] == tuple(range(1, 8))
+
+
+def test_the_test_phantoms_follow_those_of_the_sweep():
+    setting = Setting(images=2, side=64)
+    sweep, test = densities("shepp", setting, sweep=True), densities("shepp", setting)
+    # Protocol 6 has the means at 512; 64 pixels are near them.
+    np.testing.assert_allclose(sweep.mean(axis=(1, 2)), [0.1457, 0.1261], rtol=0.05)
+    np.testing.assert_allclose(test.mean(axis=(1, 2)), [0.1698, 0.0673], rtol=0.05)
+
+
+def test_all_tasks_hold_one_projector():
+    assert projector(32, 5) is projector(32, 5)
+    assert projector(32, 5).output_shape == (5, 32)
+
+
+def test_every_printed_number_stands_beside_ours(outcomes):
+    table, figure = outcomes
+    printed = {n.name: n.printed for n in table.numbers if n.printed is not None}
+    assert printed == {
+        "none shepp": 16.75, "basic shepp": 23.31, "positional shepp": 26.89,
+        "gaussian shepp": 28.33, "free grid shepp": 24.99, "none atlas": 15.44,
+        "basic atlas": 16.95, "positional atlas": 19.55, "gaussian atlas": 19.88,
+    }  # fmt: skip
+    assert len(table.numbers) == len(SETS) * (len(ROWS) + len(OTHERS))
+    assert all(np.isfinite(n.ours) for n in (*table.numbers, *figure.numbers))
+    assert not any(n.comparable for n in table.numbers)
+
+
+def test_they_draw_from_their_arrays(outcomes):
+    table, figure = outcomes
+    panels = table5.ITEM.draw(table)["table5"].axes
+    assert [axes.get_title(loc="left") for axes in panels] == ["Shepp", "Atlas"]
+    pictures = fig17.ITEM.draw(figure)["fig17"].axes
+    assert len(pictures) == len(SETS) * (1 + len(ROWS) + len(OTHERS))
+    assert pictures[4].get_title(loc="left") == "Gaussian"
+
+
+def test_the_companions_run_and_draw(outcomes):  # whose programs they find compiled
+    sweep = table5_sweep.ITEM.run(Preset.SMOKE, lambda text: None)
+    best = {n.name: n.printed for n in sweep.numbers if "best" in n.name}
+    assert best == {
+        "shepp gaussian, best scale": 4.0, "shepp positional, best scale": 3.0,
+        "atlas gaussian, best scale": 5.0, "atlas positional, best scale": 5.0,
+    }  # fmt: skip
+    assert len(table5_sweep.ITEM.draw(sweep)["table5-sweep"].axes) == 4
+    seeds = table5_seeds.ITEM.run(Preset.SMOKE, lambda text: None)
+    assert seeds.arrays["means"].shape == (3, len(ROWS))
+    assert np.ptp(seeds.arrays["means"], axis=0).min() > 0  # three seeds, three means
+    assert table5_seeds.ITEM.draw(seeds)["table5-seeds"].axes
