@@ -44,6 +44,7 @@ class Setting:
     rays: int = 1024
     samples: int = 128
     width: int = 256
+    layers: int = 4
     m: int = 256
     octaves: int = 9
     positional: float = 8.0
@@ -80,7 +81,7 @@ SMALL = Setting(
 SETTINGS = {
     Preset.SMOKE: dataclasses.replace(
         SMALL, side=12, views=6, val=1, test=2, rays=32, samples=24, width=32, m=12,
-        octaves=4, stops=(20, 40),
+        octaves=4, layers=2, stops=(20, 40),
     ),
     Preset.SMALL: SMALL,
     Preset.FULL: Setting(),
@@ -107,7 +108,11 @@ class Trained:
 
 
 def train_runs(
-    task: NerfTask, runs: Sequence[Run], stops: Sequence[int], width: int, say: Say
+    task: NerfTask,
+    runs: Sequence[Run],
+    stops: Sequence[int],
+    setting: Setting,
+    say: Say,
 ) -> Trained:
     """Train every run; those of one shape together, all shapes compiled side by side.
 
@@ -117,8 +122,8 @@ def train_runs(
     states = []
     for run in runs:
         field = make_field(
-            run.word, d=3, out=4, key=jax.random.PRNGKey(run.key), width=width,
-            output="identity", bits2020=True,
+            run.word, d=3, out=4, key=jax.random.PRNGKey(run.key), width=setting.width,
+            layers=setting.layers, output="identity", bits2020=True,
         )  # fmt: skip
         config = Config(stops[-1], run.rate, every, "auto")
         states.append(start(field, config, key=jax.random.key(run.key)))

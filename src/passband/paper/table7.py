@@ -96,7 +96,7 @@ def train_rows(
     seconds = {}
     if new:
         runs = [Run(setting.word(row), setting.rate_of(row)) for row in new]
-        done = train_runs(task_of(preset), runs, setting.stops, setting.width, say)
+        done = train_runs(task_of(preset), runs, setting.stops, setting, say)
         seconds = done.seconds
         for k, row in enumerate(new):
             _KEPT[preset, row] = [fields[k] for fields in done.fields]
@@ -155,9 +155,10 @@ def _claims(arrays: dict[str, np.ndarray], preset: Preset) -> list[Claim]:
             mean["octaves"] > mean["octaves:rotated"]
             and mean["positional"] > mean["positional:rotated"]
             and mean["positional"] > mean["gaussian"]
-            if full
+            if preset is not Preset.SMOKE
             else None,
-            f"original {mean['octaves']:.2f}, positional {mean['positional']:.2f}",
+            f"original {mean['octaves']:.2f}, positional {mean['positional']:.2f}, "
+            f"rotated {mean['octaves:rotated']:.2f}, {mean['positional:rotated']:.2f}",
         )
     )
     ahead = mean["gaussian"] - mean["none"]

@@ -36,7 +36,7 @@ class Table7Rotated(Item):
         assert scene.test is not None
         runs = [Run(setting.word(row), setting.rate_of(row)) for row in ROWS]
         stops = setting.stops[-1:]
-        trained = train_runs(task, runs, stops, setting.width, say)
+        trained = train_runs(task, runs, stops, setting, say)
         arrays = {}
         for row, field in zip(ROWS, trained.fields[-1], strict=True):
             say(f"{row}: rendering the test views")

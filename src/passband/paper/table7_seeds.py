@@ -46,7 +46,7 @@ class Table7Seeds(Item):
             for row in ROWS
             for key in keys
         ]
-        trained = train_runs(task, runs, (STEPS[preset],), setting.width, say)
+        trained = train_runs(task, runs, (STEPS[preset],), setting, say)
         few = scene.test.part(np.arange(min(VIEWS, len(scene.test.names))))
         spread, psnr = [], []
         for k, field in enumerate(trained.fields[-1]):

@@ -57,7 +57,7 @@ class Table7Sweep(Item):
             for family in FAMILIES
             for scale in scales[family]
         ]
-        trained = train_runs(task, runs, (STEPS[preset],), setting.width, say)
+        trained = train_runs(task, runs, (STEPS[preset],), setting, say)
         found = []
         for k, field in enumerate(trained.fields[-1]):
             say(f"rendering the views of network {k + 1} of {len(runs)}")
