@@ -61,9 +61,13 @@ class Options(FitOptions):
         least=1,
     )  # fmt: skip
     mapping: str | None = option(
-        "gaussian:5",
-        "one word: none, basic, positional:4, gaussian:5, ...",
+        None,
+        "one word: none, basic, positional:4, gaussian:5, ... (default: gaussian:5, on "
+        "a CPU with m=128)",
         metavar="WORD",
+    )
+    width: int = option(
+        0, "channels of a hidden layer (default: 256, on a CPU 128)", least=0
     )
     steps: int | None = option(
         None, "training steps (default: 1000, fewer on a CPU)", least=1, most=2**31 - 1

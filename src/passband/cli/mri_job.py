@@ -21,7 +21,7 @@ from ..plot.style import png_bytes
 from ..plot.volume_slices import planes, volume_slices
 from ..tasks.mri import MriTask, against, extent_of, render
 from ..tasks.mri_baselines import baselines
-from ..train.memory import budget, bytes_of_run, parse_bytes
+from ..train.memory import budget, bytes_of_run, human, parse_bytes
 from ..train.run_folder import RunFolder
 from ..train.state import State
 from ..whole_file import write_bytes
@@ -31,10 +31,14 @@ from .fit_job import CPU_POINTS, FitJob
 from .fit_mri import Options
 from .mri_input import Measurement, measurement
 
-# Of one baseline on 2 CPU cores: half a minute, which is 170 iterations of 96^3.
-CPU_WORK = 150_000_000
-# Volumes of complex numbers that a step holds beside the network's layers.
-VOLUMES = 6
+# Voxels times iterations of a baseline: 20 s on 2 CPU cores, 300 iterations of 96^3.
+CPU_WORK = 260_000_000
+# Volumes of complex numbers that a step holds beside the network's layers, and how much
+# more than planned from their shapes the layers take by XLA's own account.
+VOLUMES, SLACK = 6, 1.3
+# The paper's network learns nothing of a volume in 3 minutes of a CPU. A quarter of
+# its products in as many steps reached 26.7 dB where it reached 24.7.
+CPU_WIDTH, CPU_MAPPING, CPU_RATE = 128, "gaussian:5,m=128", 5e-3
 
 
 class MriJob(FitJob):
@@ -43,6 +47,7 @@ class MriJob(FitJob):
     name = "mri"
     data: Measurement
     console: Console
+    width: int
 
     def source(self, options: Options) -> Path:
         if options.simulate is not None:
@@ -56,6 +61,9 @@ class MriJob(FitJob):
 
     def read(self, options: Options, console: Console) -> None:
         self.console = console
+        if options.width == 0:  # settled here, so that config.json has it
+            options.width = CPU_WIDTH if _on_cpu() else 256
+        self.width = options.width
         self.data = measurement(options, console)
 
     def task(self, options: Options, batch: int | None) -> MriTask:
@@ -80,8 +88,16 @@ class MriJob(FitJob):
 
     def _at_once(self, options: Options, sides: tuple[int, ...]) -> int:
         """Voxels whose layers fit into memory, beside the volumes of every step."""
+        room = (
+            budget() if options.max_memory is None else parse_bytes(options.max_memory)
+        )
+        coils = 1 if self.data.maps is None else len(self.data.maps)
+        return voxels_at_once(self._shapes(options), math.prod(sides), coils, room)
+
+    def _shapes(self, options: Options) -> Field:
+        """The network before it is drawn."""
         precision = Precision.resolve(options.precision, jax.default_backend())
-        field = eqx.filter_eval_shape(
+        return eqx.filter_eval_shape(
             lambda: make_field(
                 parse_mapping(options.mapping or self.default_mapping()),
                 key=jax.random.key(0),
@@ -90,21 +106,6 @@ class MriJob(FitJob):
                 **self.field_options(),
             )
         ).with_precision(precision)
-        room = (
-            budget() if options.max_memory is None else parse_bytes(options.max_memory)
-        )
-        count = math.prod(sides)
-        coils = 1 if self.data.maps is None else len(self.data.maps)
-        alone = bytes_of_run(field, 0) + VOLUMES * 8 * count * coils
-        each = bytes_of_run(field, 1) - bytes_of_run(field, 0)
-        fits = int((room - alone) / each)
-        if fits < 1:
-            raise InputError(
-                f"{count} voxels and {coils} coil(s) need more than "
-                f"{alone / 2**20:.3g} MiB, and {room / 2**20:.3g} MiB may be used; a "
-                "`--batch` below that trains on a coarser grid"
-            )
-        return min(count, fits)
 
     def field_options(self) -> dict[str, Any]:
         pair = self.data.pair
@@ -124,24 +125,29 @@ class MriJob(FitJob):
         return max(n / (2 * e) for n, e in zip(self.data.sides, extent, strict=True))
 
     def default_mapping(self) -> str:
-        return "gaussian:5"
+        return CPU_MAPPING if _on_cpu() else "gaussian:5"
 
     def default_steps(self, options: Options, on_cpu: bool) -> int:
         if not on_cpu:
             return 1000
-        return int(np.clip(CPU_POINTS // math.prod(self.data.sides), 200, 1000))
+        affordable = self._cpu_points(options) // math.prod(self.data.sides)
+        return int(np.clip(affordable, 300, 1000))
 
     def batch(self, options: Options, steps: int, on_cpu: bool) -> int:
-        count, evaluate = self.points(options)
-        if not on_cpu:
-            return count
-        left = CPU_POINTS - 0.4 * min(evaluate, CPU_POINTS)
-        return min(count, int(left / steps))
+        count, _ = self.points(options)
+        return min(count, self._cpu_points(options) // steps) if on_cpu else count
+
+    def _cpu_points(self, options: Options) -> int:
+        """Voxels that 2 cores train on in time: more, the smaller the network is."""
+        weights = self._shapes(options).mlp.weights
+        products = sum(math.prod(w.shape) for w in weights)
+        _, evaluate = self.points(options)
+        return int(max(CPU_POINTS * 262_400 / products - 0.4 * evaluate, 1e6))
 
     def rate(self, mapping: Mapping) -> float:
-        """The paper's (protocol 1.5)."""
+        """The paper's (protocol 1.5); fewer steps of a smaller network are larger."""
         del mapping
-        return 2e-3
+        return CPU_RATE if _on_cpu() and self.width <= CPU_WIDTH else 2e-3
 
     def look(
         self, task: MriTask, state: State, entry: dict[str, float], folder: RunFolder
@@ -172,8 +178,7 @@ class MriJob(FitJob):
         result["metrics"] = self._scores(whole, seen)
         if task is not whole:
             result["grid"] = list(task.forward.mask.shape)
-        on_cpu = jax.default_backend() == "cpu"
-        limit = CPU_WORK // math.prod(data.sides) if on_cpu else 1000
+        limit = CPU_WORK // math.prod(data.sides) if _on_cpu() else 1000
         steps = int(np.clip(limit, 20, 1000))
         self.console.progress("the baselines", often=False)
         others = baselines(whole, steps=steps)
@@ -247,6 +252,23 @@ class MriJob(FitJob):
         return kspace_figure(
             shown(data.measured), shown(residual), middle(data.train), held
         )
+
+
+def _on_cpu() -> bool:
+    return jax.default_backend() == "cpu"
+
+
+def voxels_at_once(field: Field, count: int, coils: int, room: int) -> int:
+    """How many of `count` voxels may have their layers in so many bytes together."""
+    alone = bytes_of_run(field, 0) + VOLUMES * 8 * count * coils
+    each = SLACK * (bytes_of_run(field, 1) - bytes_of_run(field, 0))
+    fits = int((room - alone) / each)
+    if fits < 1:
+        raise InputError(
+            f"{count} voxels and {coils} coil(s) need more than {human(alone)}, and "
+            f"{human(room)} may be used; a smaller `--batch` trains on a coarser grid"
+        )
+    return min(count, fits)
 
 
 def coarser(sides: tuple[int, ...], batch: int | None) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ IDS: tuple[str, ...] = (
     "table3",
     "table4",
     "table5",
+    "table6",
     "table7",
     "fig2",
     "fig3",
@@ -28,6 +29,7 @@ IDS: tuple[str, ...] = (
     "fig15",
     "fig16",
     "fig17",
+    "fig18",
     "fig19",
 )
 # What the paper does not print, run by the same command and reported with an item.
@@ -36,6 +38,8 @@ COMPANIONS: tuple[str, ...] = (
     "table3-seeds",
     "table5-sweep",
     "table5-seeds",
+    "table6-sweep",
+    "indirect",
     "table7-seeds",
     "table7-sweep",
     "table7-rotated",

@@ -93,3 +93,6 @@ def _scale(figure: "Figure", height: float, top: float) -> None:
     labels = [f"{10.0 ** (top + d):.2g}" for d in (-DECADES, -DECADES / 2, 0)]
     axes.set_xticks([0, 127.5, 255], labels)
     axes.tick_params(length=0, pad=2)
+    first, _, last = axes.get_xticklabels()
+    first.set_horizontalalignment("left")
+    last.set_horizontalalignment("right")
