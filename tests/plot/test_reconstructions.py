@@ -38,7 +38,7 @@ def test_the_residual_is_drawn_about_zero_and_held_out_views_are_marked():
     low, high = panels["Residual"].get_images()[0].get_clim()
     assert low == -high
     [marks] = panels["Residual"].get_lines()
-    assert list(marks.get_ydata()) == [3]
+    assert np.asarray(marks.get_ydata()).tolist() == [3]
     assert panels["Sinogram"].get_yticklabels()[0].get_text() == "0°"
     with pytest.raises(ValueError, match=r"must be \(views, bins\)"):
         sinogram_figure(data, data.T, np.arange(5))

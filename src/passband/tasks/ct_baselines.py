@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from ..forward.backprojection import filtered_backprojection
 from ..forward.free_grid import free_grid
@@ -45,14 +45,14 @@ def baselines(
     return {name: enlarged(np.asarray(x), task.side) for name, x in found.items()}
 
 
-def _filled(forward: Radon, y: np.ndarray, keep) -> tuple[Radon, np.ndarray]:
+def _filled(forward: Radon, y: np.ndarray, keep: Array | None) -> tuple[Radon, Array]:
     """Every view whole: rays that are left out come from those beside them."""
     if keep is None:
         return forward, jnp.asarray(y)
-    keep = np.asarray(keep)
-    left = np.flatnonzero(keep.any(axis=1))
+    known = np.asarray(keep)
+    left = np.flatnonzero(known.any(axis=1))
     bins = np.arange(y.shape[1])
-    rows = [np.interp(bins, bins[keep[k]], y[k][keep[k]]) for k in left]
+    rows = [np.interp(bins, bins[known[k]], y[k][known[k]]) for k in left]
     return forward.view(left), jnp.asarray(np.stack(rows), jnp.float32)
 
 
