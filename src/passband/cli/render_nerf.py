@@ -59,7 +59,8 @@ def render(
         else:
             _write(files[k], view, options.depth, space)
     if moving:
-        write_video(out, frames)
+        # A turn takes five seconds, or longer where that would be too fast to see.
+        write_video(out, frames, rate=min(25, max(5, len(frames) // 5)))
     return {
         "shape": [len(poses), *size, 3],
         "files": [str(path) for path in files],
