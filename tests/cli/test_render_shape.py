@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +21,7 @@ from passband.model_file import load_with_info, save
 
 CENTER, SCALE = np.array([4.0e6, -250.0, 30.0]), 20.0
 ABOUT = {"task": "shape", "mapping": "none", "center": CENTER.tolist(), "scale": SCALE,
-         "box": [[0.1] * 3, [0.9] * 3], "reach": 1.0}  # fmt: skip
+         "box": [[0.1] * 3, [0.9] * 3]}  # fmt: skip
 
 
 def _rounded_box() -> Field:
@@ -116,8 +117,10 @@ def test_wrong_options_and_models_are_one_line(model, fails):
     words = ("render", model, "--out", "a.ply")
     assert "`--crop` is for pictures" in fails(*words, "--crop", "0,0,1,1")
     assert "`none.ply` is not a file" in fails(*words, "--reference", "none.ply")
-    words = ("render", model, "--out", "a.png", "--resolution", "8")
-    assert "sees no surface" in fails(*words, "--radius", "50")
+    empty = eqx.tree_at(lambda f: f.mlp.biases[-1], _rounded_box(), jnp.full(1, -9.0))
+    save(empty, "empty.safetensors", **ABOUT)
+    for name in ("a.png", "a.ply"):
+        assert "no surface" in fails("render", "empty.safetensors", "--out", name)
     for name, value in (("box", [[0, 0, 0]]), ("scale", -1.0), ("center", "here")):
         save(_rounded_box(), "odd.safetensors", **{**ABOUT, name: value})
         assert f"`{name}`" in fails("render", "odd.safetensors", "--out", "a.ply")

@@ -134,3 +134,13 @@ def test_camera_within_the_mesh() -> None:
 def test_picture_is_half_grey_beside_the_shape() -> None:
     picture = normal_picture(np.array([[[0, 0, 0], [1, 0, -1]]], np.float32))
     np.testing.assert_array_equal(picture, [[[128, 128, 128], [255, 128, 0]]])
+
+
+def test_a_camera_that_sees_all_points_and_no_more() -> None:
+    points = np.random.default_rng(0).random((500, 3))
+    camera = Camera.seeing(points, azimuth=30.0, elevation=20.0)
+    seen = (2 * points - 1 - camera.position) @ camera.axes()
+    across = camera.focal * np.abs(seen[:, :2] / seen[:, 2:])
+    assert 0.4 < across.max() < 0.5  # of the picture's side, from its middle
+    assert np.abs(-seen[:, 2] - camera.radius).max() < camera.reach
+    assert Camera.seeing(points, radius=9.0).radius == 9.0

@@ -11,7 +11,7 @@ from ..data.images import write_image
 from ..data.meshes import Mesh, Placement, read_mesh
 from ..errors import InputError
 from ..export.chamfer import chamfer
-from ..export.mesh import Extracted, extract, write_mesh
+from ..export.mesh import BatchField, Extracted, extract, write_mesh
 from ..export.normals import Camera, field_normals, on_white
 from ..field import Field
 from ..tasks.shape import surface_of
@@ -20,6 +20,7 @@ from .model_facts import suffix_of
 from .render import Options
 
 MESHES = (".ply", ".obj", ".stl")
+ROUGH = 48  # points a side that tell where the shape is
 SAMPLES = 200_000  # points of either surface that measure how far they are apart
 Box = tuple[np.ndarray, np.ndarray]
 
@@ -39,13 +40,8 @@ def render(
         console.progress(f"evaluating the field  {share:.0%}")
 
     if suffix == ".png":
-        camera = _camera(options, float(_numbers(about, "reach", ())))
+        camera = _camera(surface_of(field), box, options)
         normals = field_normals(surface_of(field), box, camera=camera, on_rows=progress)
-        if not normals.any():
-            raise InputError(
-                "the camera sees no surface: the field has none inside its box, or "
-                f"`--radius` (={camera.radius:.3g}) is too small"
-            )
         write_image(out, on_white(normals) / 255)
         return {"shape": list(normals.shape)}
     reference = _reference(about, options)
@@ -73,15 +69,20 @@ def render(
     return content
 
 
-def _camera(options: Options, reach: float) -> Camera:
-    """The paper's view, from as far away as sees all of the shape."""
+def _camera(field: BatchField, box: Box, options: Options) -> Camera:
+    """The paper's view or the one asked for, from where all of the shape is seen."""
     given = {
         "azimuth": options.azimuth,
         "elevation": options.elevation,
         "radius": options.radius,
         "size": options.resolution,
     }
-    return Camera.around(reach, **{k: v for k, v in given.items() if v is not None})
+    axes = np.meshgrid(*np.linspace(*box, ROUGH).T, indexing="ij")
+    grid = np.stack(axes, axis=-1).reshape(-1, 3)
+    inside = grid[field(grid) > 0]
+    if not len(inside):
+        raise InputError("the field has nothing inside; there is no surface to see")
+    return Camera.seeing(inside, **{k: v for k, v in given.items() if v is not None})
 
 
 def _apart(surface: Extracted, mesh: Mesh, placement: Placement) -> dict[str, float]:

@@ -145,9 +145,7 @@ class ShapeJob(FitJob):
         result["metrics"] = task.metrics(field)
         on_cpu = jax.default_backend() == "cpu"
         surface = self._surface(field, CPU_GRID if on_cpu else GRID)
-        # A little more, since a field is never quite within its mesh.
-        reach = 1.05 * float(np.linalg.norm(2 * self.mesh.vertices - 1, axis=1).max())
-        camera = Camera.around(reach)
+        camera = Camera.seeing(self.mesh.vertices)
         seen = np.zeros((camera.size, camera.size, 3), np.float32)
         if surface is not None:
             apart = chamfer(
@@ -187,7 +185,6 @@ class ShapeJob(FitJob):
             "center": self.placement.center.tolist(),
             "scale": self.placement.scale,
             "box": [low.tolist(), high.tolist()],
-            "reach": reach,
             "faces": len(self.mesh.faces),
             "digest": self.mesh.digest,
             "bytes": result["bytes"],

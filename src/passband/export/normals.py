@@ -1,6 +1,5 @@
 """Normal maps as in the paper's fig. 16: of a field, and of the mesh it learned."""
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -30,13 +29,17 @@ class Camera(NamedTuple):
     """How far either way of the centre surfaces are looked for."""
 
     @classmethod
-    def around(cls, reach: float, **options: Any) -> "Camera":
-        """A camera that sees a ball about the centre whole, from whatever side.
+    def seeing(cls, points: np.ndarray, **options: Any) -> "Camera":
+        """The nearest camera that sees all of points (n, 3) of the unit cube.
 
-        A point at distance `reach` is within the picture, z + 2 focal |x| <= radius.
+        A point right, up and backwards of the centre by (x, y, z) is in the picture
+        where z + 2 focal max(|x|, |y|) <= radius. A little more is for what stands out.
         """
-        radius = reach * math.hypot(1, 2 * cls().focal)
-        return cls(**{"radius": radius, "reach": reach, **options})
+        camera = cls(**options)
+        x, y, z = ((2 * np.asarray(points) - 1) @ camera.axes()).T
+        aside = 2 * camera.focal * np.maximum(np.abs(x), np.abs(y))
+        radius = options.get("radius", 1.06 * float(np.max(z + aside)))
+        return camera._replace(radius=radius, reach=1.06 * float(np.abs(z).max()))
 
     def axes(self) -> np.ndarray:
         """Columns: right, up and backwards, in the coordinates of the cube."""
@@ -120,7 +123,8 @@ def _march(
     """Depth of the first crossing on each ray, 0 where there is none."""
     origin, reach = camera.position, camera.reach
     steps = camera.radius + np.linspace(-reach, reach, COARSE)
-    steps = np.broadcast_to(steps[steps > 0], (len(directions), np.sum(steps > 0)))
+    steps = steps[steps > 0]
+    steps = np.broadcast_to(steps, (len(directions), len(steps)))
     depth = _first(field, box, origin, directions, steps, level, chunk)
     hit = np.flatnonzero(depth)
     ahead = max(REFINED, 2 * reach / (COARSE - 1))
