@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageSequence
 
 from passband.cli.main import main
 from passband.data.toy_scene import ANGLE
@@ -59,7 +59,8 @@ def test_an_orbit_is_a_moving_picture(run: Path, tmp_path: Path, capsys):
     assert main([*words, "--orbit", "3"]) == 0
     assert json.loads(capsys.readouterr().out)["shape"] == [3, 20, 20, 3]
     with Image.open(out) as image:
-        assert (image.n_frames, image.size) == (3, (20, 20))
+        frames = [frame.copy() for frame in ImageSequence.Iterator(image)]
+    assert [frame.size for frame in frames] == [(20, 20)] * 3
 
 
 def test_test_views_and_their_depth(run: Path, tmp_path: Path):

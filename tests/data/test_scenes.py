@@ -56,9 +56,9 @@ def change(path: Path, edit) -> None:
 
 def test_a_blender_scene_is_read_whole(blender: Path):
     scene = read_scene(blender)
-    assert (len(scene.train.names), len(scene.val.names), len(scene.test.names)) == (
-        6, 2, 2,
-    )  # fmt: skip
+    assert len(scene.train.names) == 6
+    assert scene.val is not None and scene.val.names == ("val/r_0", "val/r_1")
+    assert scene.test is not None and scene.test.pixels.shape == (2, 8, 10, 3)
     assert scene.train.pixels.shape == (6, 8, 10, 3)
     focal = 5 / np.tan(ANGLE / 2)
     np.testing.assert_allclose(scene.train.lens[0], [focal, focal, 4.5, 3.5])
@@ -138,6 +138,7 @@ def test_nerfstudio_and_instant_ngp_files(tmp_path: Path):
     scene = read_scene(path)
     # Pictures half as large as the file says: half the focal length, half the centre.
     np.testing.assert_allclose(scene.train.lens[0], [12, 13, 4, 3.75])
+    assert scene.test is not None
     assert len(scene.train.names) == 7 and len(scene.test.names) == 2
     assert any("every 8th of its 9 is held out" in note for note in scene.notes)
     assert any("distortion (k1)" in note for note in scene.notes)
@@ -145,7 +146,7 @@ def test_nerfstudio_and_instant_ngp_files(tmp_path: Path):
                                     val_filenames=["images/2.jpg"]))  # fmt: skip
     scene = read_scene(tmp_path)
     assert scene.train.names == ("images/0.jpg", "images/1.jpg")
-    assert scene.test.names == ("images/2.jpg",)
+    assert scene.test is not None and scene.test.names == ("images/2.jpg",)
 
 
 def test_missing_pictures_are_counted_and_left_out(blender: Path):
@@ -239,6 +240,7 @@ def test_an_orbit_looks_at_the_centre_from_where_the_cameras_were(blender: Path)
     assert circle["elevation"] == pytest.approx(np.degrees(np.arcsin(0.6)))
     poses = orbit(np.array([1.0, 2, 3]), UP, 4.0, 30.0, 12)
     found = focus(poses, np.tile(scene.train.lens[0], (12, 1)), (8, 10))
+    assert found is not None
     np.testing.assert_allclose(found.centre, [1, 2, 3], atol=1e-9)
     np.testing.assert_allclose(poses[:, 2, 3], 3 + 4 * 0.5)
 

@@ -92,7 +92,7 @@ def test_white_shows_where_nothing_is(scene, field):
     assert seen.shape == (2, 12, 12, 3)
     np.testing.assert_array_equal(seen, 1)
     found = white.metrics(field, seen)
-    truth = white.test.truth()
+    truth = white.shown.truth()
     assert found["psnr_test"] == pytest.approx(psnr_of_views(seen, truth).mean())
 
 

@@ -15,8 +15,7 @@ from ..errors import InputError
 from ..export.video import SUFFIXES as VIDEOS
 from ..export.video import check_video, write_video
 from ..field import Field
-from ..forward.render import Rendered
-from ..tasks.nerf import see
+from ..tasks.nerf import View, see
 from .console import Console
 from .model_facts import check_room, suffix_of
 from .nerf_job import depth_picture
@@ -155,13 +154,13 @@ def _scene(
     return Space(near, far, centre, side), (rows, columns), lens
 
 
-def _bytes(view: Rendered, depth: bool, space: Space) -> np.ndarray:
+def _bytes(view: View, depth: bool, space: Space) -> np.ndarray:
     if depth:
         return depth_picture(view.depth, view.opacity, space.ends)
     return quantise(view.colour, 8)
 
 
-def _write(path: Path, view: Rendered, depth: bool, space: Space) -> None:
+def _write(path: Path, view: View, depth: bool, space: Space) -> None:
     """A picture; as NPY, depth is in units of the world and NaN where nothing is."""
     if depth and path.suffix.lower() == ".npy":
         solid = view.opacity > 0.5

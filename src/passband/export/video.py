@@ -53,7 +53,7 @@ def _write_gif(path: Path, frames: Sequence[np.ndarray], rate: int) -> None:
 
 
 def _write_mp4(path: Path, frames: Sequence[np.ndarray], rate: int) -> None:
-    import imageio_ffmpeg
+    import imageio_ffmpeg  # pyright: ignore[reportMissingImports]
 
     rows, columns, _ = frames[0].shape
     writer = imageio_ffmpeg.write_frames(
