@@ -15,7 +15,6 @@ from ..errors import InputError
 from ..export.report import write_report
 from ..field import Field
 from ..mappings import Basic, Mapping, NoMapping
-from ..ops.mlp import Precision
 from ..plot.picture_grid import picture_grid
 from ..plot.triptych import triptych
 from ..tasks.nerf import NerfTask, nerf_task, psnr_of_views
@@ -128,10 +127,9 @@ class NerfJob(FitJob):
         step = int(entry["step"])
         # Networks die early if they do; later a look now and then is enough.
         often = 50 if step <= 2000 else 1000
-        if step >= 50 and step % often < folder.config["every"]:
-            field = state.field.with_precision(Precision.FLOAT32)
-            if task.spread(field) < COLLAPSED:
-                raise Collapsed(step, "it renders one colour everywhere")
+        due = step >= 50 and step % often < folder.config["every"]
+        if due and task.spread(state.field) < COLLAPSED:
+            raise Collapsed(step, "it renders one colour everywhere")
         if entry["seconds"] - self.shown >= PREVIEW:
             self.shown = entry["seconds"]
             write_image(folder.path / "preview.png", self._preview(task, state.field))
