@@ -159,9 +159,8 @@ class MriJob(FitJob):
         patience = folder.config["patience"]
         if patience is None:
             return False
-        past = [*folder.history().get("error_test", []), entry["error_test"]]
-        lately = past[-patience:]
-        return len(past) > patience and min(lately) >= min(past[:-patience])
+        past = folder.history().get("error_test", [])
+        return waited(patience, [*past, entry["error_test"]])
 
     def finish(
         self,
@@ -278,6 +277,12 @@ def coarser(sides: tuple[int, ...], batch: int | None) -> tuple[int, ...]:
         return sides
     scale = (batch / count) ** (1 / len(sides))
     return tuple(min(n, max(4, int(n * scale) // 2 * 2)) for n in sides)
+
+
+def waited(patience: int, errors: list[float]) -> bool:
+    """Whether the last so many errors are no lower than one before them."""
+    before, lately = errors[:-patience], errors[-patience:]
+    return bool(before) and min(lately) >= min(before)
 
 
 def _slice(volume: np.ndarray) -> np.ndarray:

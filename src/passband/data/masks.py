@@ -44,7 +44,7 @@ def gaussian_mask(
     return np.fft.ifftshift(mask)
 
 
-def paper_mask(side: int = 96, draws: int = PAPER_DRAWS) -> Bool[np.ndarray, "n n n"]:
+def paper_mask() -> Bool[np.ndarray, "96 96 96"]:
     """The mask of 2020 (protocol 7): the same bits, 12.56 % of 96^3.
 
     Points are truncated toward zero; negative indices wrap around and those past the
@@ -53,12 +53,13 @@ def paper_mask(side: int = 96, draws: int = PAPER_DRAWS) -> Bool[np.ndarray, "n 
     import jax
     import jax.numpy as jnp
 
+    side = 96
     with jax.threefry_partitionable(False):
         near = jax.random.multivariate_normal(
             jax.random.PRNGKey(10),
             jnp.full(3, side / 2),
-            (SPREAD * side) ** 2 * jnp.eye(3),
-            (draws,),
+            2 * side * jnp.eye(3),
+            (PAPER_DRAWS,),
         )
     index = np.asarray(near).astype(int)
     index = index[np.all(index < side, axis=1)]

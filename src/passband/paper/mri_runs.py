@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from ..data.masks import PAPER_DRAWS, paper_mask
+from ..data.masks import gaussian_mask, paper_mask
 from ..field import Field, make_field
 from ..forward.kspace import KSpace
 from ..ops.mlp import Precision
@@ -78,7 +78,7 @@ def measure(volumes: Volumes, mask: np.ndarray | None = None) -> list[MriTask]:
     """A task for each volume; the mask is one object, so that a stack has it once."""
     side = volumes.shape[1]
     if mask is None:
-        mask = paper_mask(side, round(PAPER_DRAWS * (side / 96) ** 3))
+        mask = paper_mask() if side == 96 else gaussian_mask((side,) * 3, 0.1256)
     forward = KSpace(jnp.asarray(mask))
     return [MriTask(forward, forward(jnp.asarray(v))) for v in volumes]
 

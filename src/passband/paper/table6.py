@@ -106,7 +106,8 @@ class Table6(Item):
                 "words": found["words"],
                 "weight of total variation": found["weight"],
                 "weight chosen": "on 5 % of one volume's k-space",
-                "keys": "2020: PRNGKey(10) for B and weights of every volume, and mask",
+                "keys": "2020: PRNGKey(10) for B and weights of every volume",
+                "mask": "that of 2020" if full else "another of the same density",
                 "data": "volumes 6 to 11 of the stand-in" if full else "made heads",
                 "spread": "standard deviation over volumes",
             },
@@ -120,7 +121,7 @@ class Table6(Item):
             for row in (*ROWS, *OTHERS)
             if f"scores.{row}" in outcome.arrays
         }
-        return {self.id: score_figure({"MRI": ours}, over="volumes")}
+        return {self.id: score_figure({"volumes": ours}, over="volumes")}
 
 
 ITEM = Table6()

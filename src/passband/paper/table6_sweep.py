@@ -68,7 +68,7 @@ class Table6Sweep(Item):
 
         figure = sweep_figure(
             {
-                f"MRI {family}": (
+                f"volumes {family}": (
                     outcome.arrays[f"{family}.scales"],
                     outcome.arrays[f"{family}.psnr"],
                     SCALES[family],

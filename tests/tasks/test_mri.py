@@ -1,0 +1,113 @@
+"""The MRI task: the paper's loss, its grid, parts, what is held out, baselines."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from passband.data.masks import gaussian_mask, hold_out
+from passband.data.volumes import head_phantom
+from passband.field import make_field
+from passband.forward.kspace import KSpace
+from passband.tasks.mri import MriTask, against, extent_of, grid_coords, render
+from passband.tasks.mri_baselines import baselines
+from passband.train.population import stack
+
+SIDES = (6, 5, 4)
+
+
+@pytest.fixture(scope="module")
+def field():
+    return make_field(
+        "gaussian:2,m=4", d=3, out=1, key=jax.random.key(0), layers=2, width=8
+    )
+
+
+def task(at_once: int | None = None) -> MriTask:
+    rng = np.random.default_rng(0)
+    forward = KSpace(jnp.asarray(rng.random(SIDES) < 0.4))
+    volume = jnp.asarray(rng.random(SIDES), jnp.float32)
+    return MriTask(forward, forward(volume), at_once=at_once)
+
+
+def test_loss_is_the_papers_less_what_nobody_measured():
+    """Half the mean over all bins of |mask FFT(p) - FFT(x)|^2, FFT unnormalised."""
+    one = task()
+    p = np.random.default_rng(1).random(SIDES).astype(np.float32)
+    x = np.random.default_rng(0)
+    mask = np.asarray(one.forward.mask)
+    assert np.array_equal(mask, x.random(SIDES) < 0.4)
+    target = np.fft.fftn(x.random(SIDES).astype(np.float32))
+    whole = 0.5 * np.mean(np.abs(mask * np.fft.fftn(p) - target) ** 2)
+    unseen = 0.5 * np.mean(np.abs(np.where(mask, 0, target)) ** 2)
+    ours = float(one.loss_of(jnp.asarray(p)))
+    assert ours == pytest.approx(whole - unseen, rel=1e-4)
+
+
+def test_parts_give_the_same_loss_and_gradient(field):
+    """7 at a time do not divide 120."""
+
+    @eqx.filter_jit
+    def both(task, field):
+        return eqx.filter_value_and_grad(lambda f: task.loss(f, jax.random.key(0)))(
+            field
+        )
+
+    loss, slope = both(task(), field)
+    loss7, slope7 = both(task(at_once=7), field)
+    assert loss7 == pytest.approx(float(loss), rel=1e-5)
+    for a, b in zip(jax.tree.leaves(slope), jax.tree.leaves(slope7), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_coordinates_are_the_notebooks():
+    n = 4
+    axis = np.arange(n) / n
+    expected = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
+    found = grid_coords(jnp.arange(n**3), (n,) * 3, (1.0,) * 3)
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+def test_spacing_stretches_the_short_sides():
+    assert extent_of((10, 10, 5), (1.0, 1.0, 4.0)) == (0.5, 0.5, 1.0)
+    last = grid_coords(jnp.asarray([499]), (10, 10, 5), (0.5, 0.5, 1.0))
+    np.testing.assert_allclose(last[0], [0.45, 0.45, 0.8], atol=1e-6)
+
+
+def test_rendering_on_the_own_grid_is_the_prediction(field):
+    one = task()
+    seen = render(field, SIDES, extent_of(SIDES))[..., 0]
+    np.testing.assert_allclose(seen, one.predict(field), atol=1e-5)
+
+
+def test_volumes_share_their_mask_in_a_stack():
+    first = task()
+    second = eqx.tree_at(lambda t: t.measured, first, first.measured * 2)
+    both, axes = stack([first, second])
+    assert both.measured.shape == (2, *SIDES)
+    assert axes.forward.mask is None and axes.measured == 0
+
+
+def test_without_a_network():
+    """Held-out pairs cannot be guessed by zero filling, and TV is nearer than it."""
+    truth = head_phantom(24, dims=2)
+    train, held = hold_out(gaussian_mask((24, 24), 0.5), 0.1)
+    forward = KSpace(jnp.asarray(train))
+    whole = KSpace(jnp.asarray(train | held))
+    one = MriTask(forward, whole(jnp.asarray(truth)), jnp.asarray(held))
+    images = baselines(one, steps=240)
+    assert list(images) == ["zero-filled", "total variation", "free grid"]
+    scores = {k: against(v, truth, 1.0) | one.errors(v) for k, v in images.items()}
+    assert scores["zero-filled"]["error_test"] == pytest.approx(1, abs=1e-5)
+    assert scores["total variation"]["psnr"] > scores["zero-filled"]["psnr"] + 3
+    for name in ("total variation", "free grid"):
+        assert scores[name]["error_test"] < 0.9
+    exact = one.errors(truth)
+    assert exact["error_test"] < 1e-5 and exact["error_train"] < 1e-5
+
+
+def test_a_complex_image_is_scored_whole():
+    truth = np.full((8, 8), 0.5 + 0.5j, np.complex64)
+    assert against(truth, truth, 1.0)["psnr"] == np.inf
+    assert against(np.abs(truth) + 0j, truth, 1.0)["psnr"] < 15
