@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from jaxtyping import PyTree
+from jaxtyping import Array, PyTree
 
 from ..field import Field
 from ..mappings import AnyKey
@@ -92,7 +92,7 @@ def run_population(
 
 def _stacked(tasks: Sequence[Task], states: Sequence[State]) -> Stack:
     task, axes = stack(tasks)
-    state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    state = jax.tree.map(lambda *leaves: _together(leaves), *states)
     task, state = _spread(task, axes, state, len(states))
     return Stack(task, axes, state, len(states))
 
@@ -186,9 +186,16 @@ def stack(tasks: Sequence[T]) -> tuple[T, PyTree]:
     stacked, axes = [], []
     for same in zip(*leaves, strict=True):
         shared = all(leaf is same[0] for leaf in same)
-        stacked.append(same[0] if shared else jnp.stack(same))
+        stacked.append(same[0] if shared else _together(same))
         axes.append(None if shared else 0)
     return jax.tree.unflatten(tree, stacked), jax.tree.unflatten(tree, axes)
+
+
+def _together(leaves: Sequence[Array]) -> Array:
+    """Arrays along a new first axis; on the host, where no shape has to be compiled."""
+    if jnp.issubdtype(leaves[0].dtype, jax.dtypes.prng_key):
+        return jnp.stack(leaves)
+    return jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))
 
 
 def unstack(tree: PyTree, count: int) -> list[PyTree]:
