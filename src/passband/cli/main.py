@@ -18,7 +18,7 @@ VERBS: dict[tuple[str, ...], tuple[str, str]] = {
     ("fit", "signal"): ("fit_signal", "fit a 1D signal: NPY, CSV, WAV"),
     ("fit", "ct"): ("fit_ct", "fit densities to a sinogram: NPY, TIFF"),
     ("fit", "nerf"): ("fit_nerf", "fit a scene to photographs of it"),
-    ("render",): ("render", "a model as a picture or signal of any resolution"),
+    ("render",): ("render", "a model as a file: picture, mesh, volume, orbit, ONNX, ..."),
     ("info",): ("info", "what a model file holds"),
     ("bench",): ("bench", "training throughput of this machine"),
     ("ntk",): ("ntk", "kernel, spectrum and predicted convergence of a mapping"),

@@ -21,8 +21,10 @@ WAYS = {
 
 @dataclasses.dataclass
 class Options(Output):
-    """Evaluate a model at any resolution: a picture (PNG, TIFF, NPY) or a signal (NPY,
-    CSV, WAV), in the units of the file it was fitted to."""
+    """Evaluate a model at any resolution, in the units of the file it was fitted to: a
+    picture (PNG, TIFF, NPY), a signal (NPY, CSV, WAV), a shape as a mesh (PLY, OBJ,
+    STL) or as its normals (PNG), a volume (NIfTI, NPY), a scene's views and orbits
+    (PNG, GIF, MP4). Any model goes to ONNX."""
 
     model: str = argument("a model.safetensors", metavar="MODEL")
     out: str | None = option(None, "the file to write", metavar="FILE")
