@@ -104,7 +104,7 @@ def _claims(arrays: dict[str, np.ndarray], preset: Preset) -> list[Claim]:
     mapped = min(share[row] for row in ROWS[2:])
     return [
         judge(
-            "every network with Fourier features at the rate of 5e-4 lives",
+            "every network with many frequencies lives",
             bool(mapped == 1.0) if preset is not Preset.SMOKE else None,
             text,
         ),
