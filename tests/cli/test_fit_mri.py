@@ -87,7 +87,7 @@ def test_coils_in_sigpys_convention(tmp_path, norm):
     for name, values in (("k", samples), ("s", maps), ("t", truth)):
         np.save(tmp_path / f"{name}.npy", values)
     k, s, t = (str(tmp_path / f"{name}.npy") for name in "kst")
-    options = Options(k, sens=s, truth=t, image="complex", holdout=0.0, norm=norm)
+    options = Options(file=k, sens=s, truth=t, image="complex", holdout=0.0, norm=norm)
     read = measurement(options, Console(quiet=True))
     found = read.forward().zero_filled(jnp.asarray(read.measured))
     pair = read.high * np.asarray(found)
@@ -113,7 +113,7 @@ def test_bad_files(tmp_path, monkeypatch, fails):
     bad = good.copy()
     bad[2, 3] = np.nan
     files = {
-        "real": good.real, "nan": bad, "zero": 0 * good, "coils": np.stack([good] * 3),
+        "real": np.real(good), "nan": bad, "zero": 0 * good, "coils": np.stack([good] * 3),
         "four": np.zeros((2, 3, 8, 8), complex), "mask0": np.zeros((8, 8), bool),
         "mask9": np.ones((9, 8), bool), "weights": np.full((8, 8), 0.5),
         "negative": -np.ones((8, 8)), "maps": np.ones((2, 8, 8)),

@@ -18,7 +18,7 @@ FLAT = 0.2
 
 SETTINGS = {
     Preset.SMOKE: Setting(1, 12, 6, 16, 20, 5e-3, standin=False),
-    Preset.SMALL: Setting(1, 24, 33, 32, 200, 5e-3, standin=False),
+    Preset.SMALL: Setting(1, 24, 63, 64, 200, 5e-3, standin=False),
     Preset.FULL: Setting(),
 }
 
