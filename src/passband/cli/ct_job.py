@@ -13,6 +13,7 @@ from ..data.sinograms import Sinogram, parse_angles, read_sinogram
 from ..errors import InputError
 from ..export.report import write_report
 from ..field import Field
+from ..mappings import Mapping
 from ..ops.mlp import Precision
 from ..plot.reconstructions import reconstructions
 from ..plot.sinogram import sinogram_figure
@@ -132,7 +133,7 @@ class CTJob(FitJob):
         return self.data.values.shape[1] / 2
 
     def default_mapping(self) -> str:
-        return "gaussian:4"
+        return "gaussian:5"
 
     def default_steps(self, options: Options, on_cpu: bool) -> int:
         return 500 if on_cpu else 1000
@@ -142,6 +143,12 @@ class CTJob(FitJob):
         if not on_cpu:
             return points
         return min(points, max(4096, int((CPU_POINTS - 0.4 * evaluate) / steps)))
+
+    def rate(self, mapping: Mapping) -> float:
+        """The paper's (protocol 1.5); the fewer steps of a CPU are larger (a head from
+        20 views ends 1.4 dB higher)."""
+        paper = super().rate(mapping)
+        return 3e-3 if jax.default_backend() == "cpu" else paper
 
     def look(
         self, task: CTTask, state: State, entry: dict[str, float], folder: RunFolder

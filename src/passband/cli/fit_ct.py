@@ -42,7 +42,7 @@ class Options(FitOptions):
     )
     mapping: str | None = option(
         None,
-        "one word: none, basic, positional:3, gaussian:4, ... (default: by the views)",
+        "one word: none, basic, positional:3, ... (default: gaussian:5)",
         metavar="WORD",
     )
     steps: int | None = option(
