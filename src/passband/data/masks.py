@@ -27,9 +27,9 @@ def gaussian_mask(
     stuck = 0
     while wanted > 0 and stuck < 20:
         near = rng.normal(size=(max(1000, wanted), len(shape))) * spread * sides
-        index = np.asarray(np.rint(near), int) + sides[None] // 2
+        index = np.rint(near).astype(int) + sides // 2
         index = index[np.all((index >= 0) & (index < sides), axis=1)]
-        flat = np.ravel_multi_index(tuple(index.T), shape)
+        flat = np.atleast_1d(np.ravel_multi_index(tuple(index.T), shape))
         _, first = np.unique(flat, return_index=True)
         new = flat[np.sort(first)]
         new = new[~mask.ravel()[new]][:wanted]
