@@ -78,7 +78,8 @@ def test_the_figure_shows_the_tables_networks(outcome):
     [one] = [n for n in found.numbers if n.name == "gaussian, view 1"]
     assert one.ours == pytest.approx(outcome.arrays["gaussian"][-1][1], abs=1e-4)
     figure = fig19.ITEM.draw(found)["fig19"]
-    assert [axes.get_title(loc="left") for axes in figure.axes] == list(fig19.TITLES)
+    titles = [axes.get_title(loc="left") for axes in figure.axes[:5]]
+    assert titles == list(fig19.TITLES) and len(figure.axes) == 10
 
 
 def test_companions_judge_what_they_found():
