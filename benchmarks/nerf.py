@@ -90,7 +90,7 @@ def parts(task: NerfTask, field: Field) -> dict[str, float]:
             return (raw * raw).mean()
 
         grads = jax.grad(out)(weights)
-        return sum(g.sum() for g in jax.tree.leaves(grads))
+        return jnp.stack([g.sum() for g in jax.tree.leaves(grads)]).sum()
 
     raw = jax.random.normal(key, (n * s, 4))
     t = jnp.broadcast_to(depths(NEAR, FAR, s), (n, s))
