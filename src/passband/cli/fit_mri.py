@@ -67,7 +67,7 @@ class Options(FitOptions):
         metavar="WORD",
     )
     width: int = option(
-        0, "channels of a hidden layer (default: 256, on a CPU 128)", least=0
+        0, "channels of a hidden layer; 0 is 256, on a CPU 128", least=0
     )
     steps: int | None = option(
         None, "training steps (default: 1000, fewer on a CPU)", least=1, most=2**31 - 1
