@@ -1,5 +1,6 @@
 """The k-space's part of `passband fit`."""
 
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -157,15 +158,17 @@ class MriJob(FitJob):
         if task.held is None:
             return False
         # A look costs a third of a step, and a CPU has an entry every other step.
-        if self.seen is None or entry["step"] - self.seen[0] >= 10:
+        fresh = self.seen is None or entry["step"] - self.seen[0] >= 10
+        if self.seen is None or fresh:
             exact = state.field.with_precision(Precision.FLOAT32)
             self.seen = entry["step"], task.errors(task.predict(exact))
         entry |= self.seen[1]
         patience = folder.config["patience"]
-        if patience is None:
+        if patience is None or not fresh:
             return False
         past = folder.history().get("error_test", [])
-        return waited(patience, [*past, entry["error_test"]])
+        looks = [error for error, _ in itertools.groupby(past)]
+        return waited(patience, [*looks, entry["error_test"]])
 
     def finish(
         self,
