@@ -24,6 +24,7 @@ class Fake(Item):
     runs: int = 0
     section: str = "9, Fig. 9"
     title: str = "A made-up figure"
+    needs: tuple[str, ...] = ()
 
     def run(self, preset: Preset, say: Say) -> Outcome:
         say("running")
@@ -47,7 +48,7 @@ def items(monkeypatch: pytest.MonkeyPatch) -> dict[str, Fake]:
     found = {
         "fig8": Fake("fig8"),
         "fig9": Fake("fig9", holds=False),
-        "fig10": Fake("fig10", missing="photos"),
+        "fig10": Fake("fig10", missing="photos", needs=("photos",)),
     }
     monkeypatch.setattr(registry, "IDS", tuple(found))
     monkeypatch.setattr(registry, "get_item", found.__getitem__)
@@ -123,16 +124,22 @@ def test_list_tells_each_items_verdict(items, out, capsys):
     rows = json.loads(capsys.readouterr().out)
     verdicts = {row["id"]: row["verdict"] for row in rows}
     assert verdicts == {"fig8": None, "fig9": "differs", "fig10": None}
-    assert {"section", "title", "needs", "notes", "preset"} <= set(rows[0])
+    assert {"section", "title", "needs", "notes", "preset", "date"} <= set(rows[0])
+    assert rows[1]["measured"] == ["smoke"] and rows[1]["seconds"]["smoke"] < 5
+    assert rows[1]["date"] and rows[0]["date"] is None
+    assert rows[2]["needs"] == rows[2]["missing"] == ["photos"]
     assert main(["paper", "list", *out]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert " ".join(lines[0].split()) == "fig8 9, Fig. 9 not run A made-up figure"
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    # Seconds of smoke, small and full; those that no run has measured are marked.
+    assert lines[1] == "fig8 9, Fig. 9 ~5 ~60 ~40 not run A made-up figure"
+    assert lines[2].startswith("fig9 9, Fig. 9 0 ~60 ~100 differs 20")
+    assert lines[3].endswith("not run A made-up figure (photos: photos not here)")
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "takes list, run ID..., all or draw ID..., not nothing"),
+        ([], "all, draw ID..., report or readme, not nothing"),
         (["plot"], "not `plot`"),
         (["run"], "`passband paper run` needs an ID"),
         (["all", "fig8"], "`passband paper all` takes no ID, but got `fig8`"),

@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -84,11 +84,13 @@ class Item(abc.ABC):
     """Where the paper has it."""
     title: str
     needs: tuple[str, ...] = ()
-    """The data sets it reads."""
+    """The data sets that its full preset reads."""
     notes: tuple[str, ...] = ()
     """Where what produced the printed numbers is not what the text says."""
     companions: tuple[str, ...] = ()
     """Ids of runs that the paper does not print, reported with this item."""
+    seeds: int = 0
+    """How many other keys it runs with, where that can be chosen."""
 
     @abc.abstractmethod
     def run(self, preset: Preset, say: Say) -> Outcome:
@@ -97,3 +99,21 @@ class Item(abc.ABC):
     @abc.abstractmethod
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
         """The figures by file stem (`fig2`), from `outcome.arrays` alone."""
+
+
+class Assembled(Item):
+    """An item with no run of its own: made of what others found."""
+
+    parts: tuple[str, ...]
+    """Ids of those others, which run before it."""
+
+    @abc.abstractmethod
+    def assemble(self, found: Mapping[str, Outcome], preset: Preset) -> Outcome:
+        """The item from the outcomes of its parts."""
+
+    def run(self, preset: Preset, say: Say) -> Outcome:
+        """Run the parts, where their results are not at hand."""
+        from .registry import get_item
+
+        found = {id: get_item(id).run(preset, say) for id in self.parts}
+        return self.assemble(found, preset)

@@ -8,14 +8,17 @@ results/<preset>/<id>.png
 import dataclasses
 import datetime
 import functools
+import hashlib
 import json
 import os
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data.store import known_set
 from ..errors import InputError
 from ..json_text import to_json
 from ..version import __version__
@@ -60,7 +63,7 @@ def save(folder: Path, result: Result) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(f"`{path.parent}` cannot be made: {reason}") from None
+        raise InputError(f"`{path.parent}` cannot be made: {reason}") from error
     arrays = {name: _narrow(a) for name, a in result.outcome.arrays.items()}
     with whole_file(path.with_suffix(".npz")) as part, open(part, "wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
@@ -121,24 +124,46 @@ def exists(folder: Path, preset: Preset, id: str) -> bool:
 
 
 def provenance(
-    outcome: Outcome, *, commit: str | None, command: str, device: str, seconds: float
+    outcome: Outcome,
+    *,
+    commit: str | None,
+    command: str,
+    device: str,
+    seconds: float,
+    data: dict[str, str] | None = None,
+    parts: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Where a result comes from; nothing in it names the machine's folders.
 
     Args:
         commit: from `commit_now` before the run, whose code is that of its start.
+        data: `fingerprints` of the sets it read.
+        parts: date and commit of the results it was put together from.
     """
     import jax
 
-    return {
+    found = {
         "version": __version__,
         "commit": commit,
         "command": command,
+        "seeds": outcome.settings.get("keys"),
+        "data": data or {},
         "device": device,
         "precision": outcome.settings.get("precision", "float32"),
         "jax": jax.__version__,
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
         "seconds": round(seconds, 1),
+    }
+    return found | ({"parts": parts} if parts else {})
+
+
+def fingerprints(names: Iterable[str]) -> dict[str, str]:
+    """One sha256 for each data set: that of its files' names and sha256 sums."""
+    return {
+        name: hashlib.sha256(
+            "".join(f"{f.sha256}  {f.path}\n" for f in known_set(name).files).encode()
+        ).hexdigest()
+        for name in names
     }
 
 

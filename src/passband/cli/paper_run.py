@@ -1,0 +1,170 @@
+"""Running items of the paper one after the other, and what may go wrong on the way."""
+
+import errno
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ..data.store import check
+from ..errors import InputError
+from ..paper import results
+from ..paper.item import Assembled, Item, Outcome, Preset
+from ..paper.results import Result
+from .console import Console
+from .device import device_name
+from .paper_text import beside, described
+
+# A disk in such a state will take no other item's result either.
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+
+
+class Runs:
+    """Runs items, keeps each result as soon as it is there, and says what it found.
+
+    A figure is drawn while the next item runs, always from disk, so that a figure
+    drawn again is the same figure.
+    """
+
+    def __init__(
+        self,
+        preset: Preset,
+        folder: Path,
+        console: Console,
+        *,
+        resume: bool = False,
+        whole: bool = False,
+    ):
+        self.preset, self.folder, self.console = preset, folder, console
+        self.resume = resume
+        self.whole = whole
+        """Whether one item's failure must not cost the others' hours."""
+        self.results: list[Result] = []
+        self.skipped: dict[str, str] = {}
+        self.broken, self.broken_disk = False, False
+
+    def run(self, items: list[Item]) -> None:
+        """Run them in this order."""
+        with ThreadPoolExecutor(max_workers=1) as artist:
+            drawings: dict[str, Future[list[Path]]] = {}
+            for item in items:
+                result = self._try(item, self._result)
+                if result is None and self.broken_disk:
+                    break
+                if result is not None:
+                    self._tell(item, result)
+                    drawings[item.id] = artist.submit(self._drawn, item)
+            for item in items:
+                if item.id in drawings:
+                    self._try(item, lambda item: self._said(drawings[item.id].result()))
+
+    def draw(self, items: list[Item]) -> None:
+        """Draw them again from their results."""
+        for item in items:
+            self._said(self._drawn(item))
+            self._tell(item, results.load(self.folder, self.preset, item.id))
+
+    def how_to_go_on(self) -> str:
+        """What is kept after a stop, and the command that does the rest."""
+        command = f"passband paper all --preset {self.preset.value} --resume"
+        return f"{len(self.results)} items are finished and kept; `{command}` goes on"
+
+    def _try(self, item: Item, do: Callable[[Item], Any]) -> Any:
+        """What `do` gives; where all are run, None for an item that fails."""
+        try:
+            return do(item)
+        except InputError as error:
+            if not self.whole:
+                raise
+            self.skipped[item.id] = str(error)
+            cause = error.__cause__
+            self.broken_disk = isinstance(cause, OSError) and cause.errno in UNWRITABLE
+            if self.broken_disk:
+                self.console.error(f"passband: {error}; {self.how_to_go_on()}")
+            else:
+                self.console.warn(f"{item.id} was left out: {error}")
+        except Exception as error:  # a bug, or memory that ran out on the device
+            if not self.whole:
+                raise
+            self.broken = True
+            self.skipped[item.id] = f"{type(error).__name__}: {error}"
+            self.console.error(traceback.format_exc())
+            self.console.error(f"passband: {item.id} failed; the others go on")
+        return None
+
+    def _result(self, item: Item) -> Result:
+        if self.resume and (kept := self._kept(item)) is not None:
+            self.console.say(f"{item.id}: already there")
+            return kept
+        say, preset = self.console.say, self.preset
+        begun, commit = time.perf_counter(), results.commit_now()
+        say(f"{item.id}: {item.title} ({preset.value})")
+        data = {}
+        if preset is Preset.FULL:
+            for name in item.needs:
+                check(name)  # before hours are spent on other bytes than the paper's
+            data = results.fingerprints(item.needs)
+        outcome, parts = self._outcome(item)
+        options = f" --seeds {item.seeds}" if item.seeds else ""
+        origin = results.provenance(
+            outcome,
+            commit=commit,
+            command=f"passband paper run {item.id} --preset {preset.value}{options}",
+            device=device_name(),
+            seconds=time.perf_counter() - begun,
+            data=data,
+            parts=parts,
+        )
+        result = Result(item.id, preset, outcome, origin)
+        results.save(self.folder, result)
+        return result
+
+    def _outcome(self, item: Item) -> tuple[Outcome, dict[str, Any]]:
+        if not isinstance(item, Assembled):
+            say = self.console.progress
+            return item.run(self.preset, lambda text: say(f"{item.id}: {text}")), {}
+        found = {id: results.load(self.folder, self.preset, id) for id in item.parts}
+        parts = {
+            id: {key: part.provenance.get(key) for key in ("date", "commit")}
+            for id, part in found.items()
+        }
+        outcomes = {id: part.outcome for id, part in found.items()}
+        return item.assemble(outcomes, self.preset), parts
+
+    def _kept(self, item: Item) -> Result | None:
+        """The result on disk, if it is whole and of the data sets as they are now."""
+        if isinstance(item, Assembled):  # its parts may be newer, and it takes no time
+            return None
+        if not results.exists(self.folder, self.preset, item.id):
+            return None
+        try:
+            found = results.load(self.folder, self.preset, item.id)
+        except InputError as error:
+            self.console.warn(f"{error}; it runs again")
+            return None
+        told = found.provenance.get("data") or {}
+        now = results.fingerprints(name for name in told if name in item.needs)
+        changed = [name for name in told if told[name] != now.get(name)]
+        if changed:
+            self.console.warn(
+                f"{item.id} was run on another `{changed[0]}` than this version "
+                "knows; it runs again"
+            )
+            return None
+        return found
+
+    def _drawn(self, item: Item) -> list[Path]:
+        result = results.load(self.folder, self.preset, item.id)
+        return results.save_figures(self.folder, self.preset, item.draw(result.outcome))
+
+    def _said(self, paths: list[Path]) -> None:
+        for path in paths:
+            self.console.say(f"drew {path}")
+
+    def _tell(self, item: Item, result: Result) -> None:
+        self.results.append(result)
+        if not self.console.json:
+            text = described(item, result) + beside(item, self.preset, self.folder)
+            self.console.result({}, text)

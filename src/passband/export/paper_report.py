@@ -1,0 +1,292 @@
+"""The page about the whole paper: what was printed, what we found, what differs."""
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..version import __version__
+from ..whole_file import whole_file
+from . import report_page as html
+
+ACCENT = "#8A3D00"
+SIGNS = {"reproduced": "✓", "differs": "✗", "not comparable": "–", "not run": " "}
+CLASSES = {
+    "reproduced": "same", "differs": "other", "not comparable": "open",
+    "not run": "open",
+}  # fmt: skip
+WIDEST = 1600
+"""Pixels of an embedded picture."""
+
+CSS = """
+<style>
+.matrix { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.6rem, 1fr));
+  gap: 0.5rem; margin: 1.25rem 0; padding: 0; list-style: none; }
+.matrix a { display: block; height: 100%; padding: 0.4rem 0.6rem; color: var(--ink);
+  text-decoration: none; background: var(--soft); border-left: 4px solid var(--tone); }
+.matrix a:hover { background: #e9ecf0; }
+.matrix b { display: block; } .matrix small { color: var(--tone); display: block; }
+.matrix i { color: var(--muted); font-style: normal; font-size: 0.8rem;
+  display: block; }
+.same { --tone: #1A7F37; } .other { --tone: #B42318; } .open { --tone: #6A7178; }
+section { border-top: 1px solid var(--rule); margin-top: 2.5rem; }
+section h2 { margin-top: 1.25rem; }
+h2 em, h3 em { font-style: normal; color: var(--tone); font-size: 0.9rem;
+  font-weight: 600; margin-left: 0.4rem; white-space: nowrap; }
+h3 { font-size: 1rem; margin: 1.5rem 0 0.25rem; }
+.claims { list-style: none; margin: 0.75rem 0; padding: 0; font-size: 0.95rem; }
+.claims li { padding: 0.2rem 0 0.2rem 1.5rem; text-indent: -1.5rem; }
+.claims li::before { content: attr(data-sign); color: var(--tone); font-weight: 700;
+  display: inline-block; width: 1.5rem; text-indent: 0; }
+.claims small { color: var(--muted); overflow-wrap: anywhere; }
+.numbers { max-width: 46rem; } .numbers th { width: auto; color: var(--ink); }
+.numbers thead th { color: var(--muted); } .numbers td { white-space: nowrap; }
+.numbers td, .numbers thead th + th { text-align: right; }
+.numbers .aside td { color: var(--muted); }
+.why { border-left: 4px solid #B42318; padding-left: 0.75rem; }
+.notes { font-size: 0.92rem; padding-left: 1.2rem; max-width: 44rem; }
+details { margin: 0.75rem 0; } summary { cursor: pointer; color: var(--muted); }
+.origin { color: var(--muted); font-size: 0.85rem; overflow-wrap: anywhere; }
+@media (max-width: 40rem) { .numbers { font-size: 0.82rem; }
+  .numbers th, .numbers td { padding-right: 0.4rem; } }
+@media print { section { break-inside: auto; } .matrix a { border: 1px solid #999;
+  border-left: 4px solid var(--tone); } .claims li { break-inside: avoid; } }
+</style>
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A number of the paper, where it has one, beside ours."""
+
+    name: str
+    printed: float | None
+    ours: float | None
+    spread: float | None
+    comparable: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """All that the page says about one table or figure."""
+
+    id: str
+    title: str
+    section: str
+    verdict: str
+    shows: str = ""
+    why: str = ""
+    """Why it differs."""
+    claims: Sequence[tuple[str, str, str]] = ()
+    """(verdict, claim, detail) each."""
+    rows: Sequence[Row] = ()
+    notes: Sequence[str] = ()
+    picture: bytes | None = None
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    origin: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    companions: "Sequence[Entry]" = ()
+
+    @property
+    def name(self) -> str:
+        """As the paper calls it: `Fig. 4`, `Table 3`; others by their title."""
+        for short, long in (("fig", "Fig. "), ("table", "Table ")):
+            if (rest := self.id.removeprefix(short)).isdigit():
+                return long + rest
+        return self.title
+
+
+def write_page(
+    path: str | os.PathLike[str], entries: Sequence[Entry], preset: str
+) -> None:
+    """Write the page; it fetches nothing, runs no script, and reads on paper too."""
+    body = [CSS, *_head(entries, preset), _matrix(entries)]
+    body.append(
+        '<p class="note">An item is reproduced when at least one of its claims can be '
+        "judged and all such claims hold. A claim is not comparable where the run is "
+        "smaller than the paper's or other data stand in for the paper's.</p>"
+    )
+    for entry in entries:
+        body += _section(entry)
+    body.append(f"<footer>passband {html.escape(__version__)}</footer>")
+    with whole_file(path) as part:
+        text = html.page("Fourier features, run again", ACCENT, body)
+        part.write_text(text, encoding="utf-8", errors="replace")
+
+
+def embedded(path: Path) -> bytes:
+    """A PNG file no wider than the page needs it."""
+    import io
+
+    from PIL import Image
+
+    content = path.read_bytes()
+    with Image.open(io.BytesIO(content)) as image:
+        if image.width <= WIDEST:
+            return content
+        high = round(image.height * WIDEST / image.width)
+        small = image.convert("RGB").resize((WIDEST, high), Image.Resampling.LANCZOS)
+    stream = io.BytesIO()
+    small.save(stream, "PNG", optimize=True)
+    return min(stream.getvalue(), content, key=len)
+
+
+def _head(entries: Sequence[Entry], preset: str) -> list[str]:
+    count = {word: sum(e.verdict == word for e in entries) for word in SIGNS}
+    ran = [e for e in entries if e.origin]
+    seconds = sum(float(e.origin.get("seconds") or 0) for e in ran)
+    devices = sorted({str(e.origin["device"]) for e in ran if e.origin.get("device")})
+    dates = sorted(str(e.origin["date"]) for e in ran if e.origin.get("date"))
+    facts = [("Reproduced", f"{count['reproduced']} of {len(entries)}", True)]
+    facts += [(w.capitalize(), str(count[w]), False) for w in SIGNS if count[w]][1:]
+    facts += [("Preset", preset, False), ("Time of all", html.duration(seconds), False)]
+    if devices:
+        facts.append(("Device", ", ".join(devices), False))
+    if dates:
+        span = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
+        facts.append(("Run", span, False))
+    return [
+        "<header>",
+        "<h1>Fourier features, run again</h1>",
+        '<p class="lead">Every table and figure of <em>Fourier Features Let Networks '
+        "Learn High Frequency Functions in Low Dimensional Domains</em> (Tancik and "
+        "others, 2020), beside what was printed.</p>",
+        html.facts(facts),
+        "</header>",
+    ]
+
+
+def _matrix(entries: Sequence[Entry]) -> str:
+    tiles = []
+    for e in entries:
+        judged = [v for v, _, _ in e.claims if v != "not comparable"]
+        held = f"{judged.count('reproduced')} of {len(judged)} claims" if judged else ""
+        seconds = e.origin.get("seconds")
+        took = "" if seconds is None else html.duration(float(seconds))
+        tiles.append(
+            f'<li class="{CLASSES[e.verdict]}"><a href="#{html.escape(e.id)}">'
+            f"<b>{html.escape(e.name)}</b><small>{SIGNS[e.verdict]} {e.verdict}</small>"
+            f"<i>{held}</i><i>{took}</i></a></li>"
+        )
+    return f'<ul class="matrix">{"".join(tiles)}</ul>'
+
+
+def _section(entry: Entry) -> list[str]:
+    tone = CLASSES[entry.verdict]
+    parts = [
+        f'<section id="{html.escape(entry.id)}" class="{tone}">',
+        f"<h2>{html.escape(entry.name)}<em>{SIGNS[entry.verdict]} {entry.verdict}</em>"
+        "</h2>",
+        f'<p class="lead">{html.escape(entry.title)}</p>',
+        f"<p>{html.escape(entry.shows)}</p>",
+    ]
+    parts += _content(entry)
+    for other in entry.companions:
+        said = f"{SIGNS[other.verdict]} {other.verdict}"
+        parts.append(
+            f'<details class="{CLASSES[other.verdict]}"><summary>Beside it: '
+            f"{html.escape(other.title)} ({said})</summary>"
+        )
+        parts += [*_content(other), "</details>"]
+    return [*parts, "</section>"]
+
+
+def _content(entry: Entry) -> list[str]:
+    """Figure, claims, numbers, deviations, settings."""
+    parts = []
+    if entry.why:
+        parts.append(f'<p class="why">{html.escape(entry.why)}</p>')
+    if entry.picture is not None:
+        parts.append(html.picture(entry.picture, f"{entry.name}: {entry.title}"))
+    if entry.claims:
+        lines = [
+            f'<li class="{CLASSES[v]}" data-sign="{SIGNS[v]}">{html.escape(claim)} '
+            f"<small>{html.escape(detail)}</small></li>"
+            for v, claim, detail in entry.claims
+        ]
+        parts.append(f'<ul class="claims">{"".join(lines)}</ul>')
+    printed = [row for row in entry.rows if row.printed is not None]
+    rest = [row for row in entry.rows if row.printed is None]
+    if printed:
+        parts.append(_numbers(printed))
+    if rest:
+        said = f"{len(rest)} more numbers, which the paper does not print"
+        parts.append(f"<details><summary>{said}</summary>{_numbers(rest)}</details>")
+    if entry.notes:
+        lines = "".join(f"<li>{html.escape(note)}</li>" for note in entry.notes)
+        parts.append(f"<h3>What to know</h3><ul class='notes'>{lines}</ul>")
+    if entry.origin:
+        parts.append(f'<p class="origin">{html.escape(_origin(entry))}</p>')
+    if entry.settings:
+        rows = html.table(html.flatten(entry.settings))
+        parts.append(f"<details><summary>Settings</summary>{rows}</details>")
+    return parts
+
+
+def _origin(entry: Entry) -> str:
+    """Section, then all of the provenance in one line."""
+    told = [entry.section] if entry.section else []
+    for key, value in entry.origin.items():
+        if value in (None, {}, []):
+            continue
+        if key == "seconds":
+            told.append(html.duration(float(value)))
+        elif key == "commit":
+            told.append(f"commit {str(value)[:10]}")
+        elif key == "data":
+            sums = ", ".join(f"{name} {str(sha)[:12]}" for name, sha in value.items())
+            told.append(f"data (sha256) {sums}")
+        elif key == "parts":
+            told.append(f"put together from {', '.join(value)}")
+        elif key in ("device", "command", "date"):
+            told.append(str(value))
+        else:
+            told.append(f"{key} {html.text_of(value)}")
+    return " · ".join(told)
+
+
+def _numbers(rows: Sequence[Row]) -> str:
+    compare = any(row.printed is not None for row in rows)
+    spreads = any(row.spread is not None for row in rows)
+    heads = [""] + compare * ["printed"] + ["ours"] + spreads * ["spread"]
+    heads += compare * ["difference"]
+    places = _places([row.printed for row in rows if row.printed is not None])
+    lines = []
+    for row in rows:
+        cells = compare * [_text(row.printed, places)] + [_text(row.ours, places)]
+        cells += spreads * [_text(row.spread, places)]
+        if compare:
+            known = row.comparable and None not in (row.printed, row.ours)
+            assert row.printed is not None
+            apart = (row.ours or 0) - row.printed
+            cells.append(_signed(apart, places) if known else "not comparable")
+        aside = "" if row.comparable or not compare else ' class="aside"'
+        name = f'<th scope="row">{html.escape(row.name)}</th>'
+        lines.append(
+            f"<tr{aside}>{name}{''.join(f'<td>{html.escape(c)}</td>' for c in cells)}"
+            "</tr>"
+        )
+    head = "".join(f'<th scope="col">{text}</th>' for text in heads)
+    return (
+        f'<table class="numbers"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def _places(printed: Sequence[float]) -> int | None:
+    """Decimals for a column, or None where its numbers differ too much in size."""
+    sizes = [abs(value) for value in printed if value]
+    if not sizes or min(sizes) < 1e-3 or max(sizes) >= 1e5:
+        return None
+    return max(len(f"{value:.10g}".partition(".")[2]) for value in printed)
+
+
+def _text(value: float | None, places: int | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if places is None else f"{value:.{places}f}"
+
+
+def _signed(value: float, places: int | None) -> str:
+    text = f"{value:+.2g}" if places is None else f"{value:+.{places}f}"
+    return text.replace("-", "−")
