@@ -14,7 +14,7 @@ from passband.cli.console import Console
 from passband.cli.fit_mri import Options
 from passband.cli.main import main
 from passband.cli.mri_input import measurement
-from passband.cli.mri_job import coarser, voxels_at_once, waited
+from passband.cli.mri_job import coarser, looks_of, voxels_at_once, waited
 from passband.data.volumes import head_phantom, write_volume
 from passband.errors import InputError
 from passband.field import make_field
@@ -99,6 +99,7 @@ def test_a_fit_ends_when_nothing_is_gained():
     assert not waited(2, [3.0, 2.0])
     assert not waited(2, [3.0, 2.0, 2.5, 1.9])
     assert waited(2, [3.0, 2.0, 2.5, 2.1])
+    assert looks_of([2, 4, 12, 14, 24], [3.0, 3.0, 2.0, 2.0, 2.0]) == [3.0, 2.0, 2.0]
 
 
 def kspace(side: int = 8) -> np.ndarray:

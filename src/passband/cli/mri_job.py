@@ -1,6 +1,5 @@
 """The k-space's part of `passband fit`."""
 
-import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,8 @@ CPU_WORK = 260_000_000
 # Volumes of complex numbers that a step holds beside the network's layers, and how much
 # more than planned from their shapes the layers take by XLA's own account.
 VOLUMES, SLACK = 6, 1.3
+LOOK = 10
+"""Steps between two looks at what is held out: each costs a third of a step."""
 # The paper's network learns nothing of a volume in 3 minutes of a CPU. A quarter of
 # its products in as many steps reached 26.7 dB where it reached 24.7.
 CPU_WIDTH, CPU_MAPPING, CPU_RATE = 128, "gaussian:5,m=128", 5e-3
@@ -157,8 +158,7 @@ class MriJob(FitJob):
     ) -> bool:
         if task.held is None:
             return False
-        # A look costs a third of a step, and a CPU has an entry every other step.
-        fresh = self.seen is None or entry["step"] - self.seen[0] >= 10
+        fresh = self.seen is None or entry["step"] - self.seen[0] >= LOOK
         if self.seen is None or fresh:
             exact = state.field.with_precision(Precision.FLOAT32)
             self.seen = entry["step"], task.errors(task.predict(exact))
@@ -166,8 +166,8 @@ class MriJob(FitJob):
         patience = folder.config["patience"]
         if patience is None or not fresh:
             return False
-        past = folder.history().get("error_test", [])
-        looks = [error for error, _ in itertools.groupby(past)]
+        past = folder.history()
+        looks = looks_of(past.get("step", []), past.get("error_test", []))
         return waited(patience, [*looks, entry["error_test"]])
 
     def finish(
@@ -285,6 +285,16 @@ def coarser(sides: tuple[int, ...], batch: int | None) -> tuple[int, ...]:
         return sides
     scale = (batch / count) ** (1 / len(sides))
     return tuple(min(n, max(4, int(n * scale) // 2 * 2)) for n in sides)
+
+
+def looks_of(steps: list[float], errors: list[float]) -> list[float]:
+    """The errors that were new in their entries of the history."""
+    looks, last = [], -math.inf
+    for step, error in zip(steps, errors, strict=True):
+        if step - last >= LOOK:
+            looks.append(error)
+            last = step
+    return looks
 
 
 def waited(patience: int, errors: list[float]) -> bool:
