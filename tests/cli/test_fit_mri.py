@@ -114,7 +114,8 @@ def test_bad_files(tmp_path, monkeypatch, fails):
     bad = good.copy()
     bad[2, 3] = np.nan
     files = {
-        "real": np.real(good), "nan": bad, "zero": 0 * good, "coils": np.stack([good] * 3),
+        "real": np.real(good), "nan": bad, "zero": 0 * good,
+        "coils": np.stack([good] * 3),
         "four": np.zeros((2, 3, 8, 8), complex), "mask0": np.zeros((8, 8), bool),
         "mask9": np.ones((9, 8), bool), "weights": np.full((8, 8), 0.5),
         "negative": -np.ones((8, 8)), "maps": np.ones((2, 8, 8)),
