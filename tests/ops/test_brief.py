@@ -26,3 +26,9 @@ def test_one_program_serves_equal_shapes():
     assert double({"x": jnp.arange(3)}).tolist() == [0, 2, 4]
     assert double({"x": np.ones(3, np.int32)}).tolist() == [2, 2, 2]
     assert len(traced) == 1
+
+
+def test_numbers_are_part_of_the_program():
+    repeat = brief_jit(lambda x, times: jnp.tile(x, times))
+    assert repeat(jnp.arange(2), (2,)).tolist() == [0, 1, 0, 1]
+    assert repeat(jnp.arange(2), (1,)).tolist() == [0, 1]

@@ -4,23 +4,32 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
+import numpy as np
 
 
 def brief_jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`jax.jit` of a function of pytrees of arrays, without XLA's search for the
-    fastest matrix product: on an H200 a float32 network compiles in 0.7 s, not in 12.
-    """
+    """`eqx.filter_jit` without XLA's search for the fastest matrix product: on an H200
+    a float32 network compiles in 0.7 s, not in 12."""
 
     @functools.partial(
         jax.jit, static_argnums=0, compiler_options={"xla_gpu_autotune_level": "0"}
     )
-    def program(tree: Any, leaves: list[Any]) -> Any:
+    def program(tree_and_rest: Any, arrays: list[Any]) -> Any:
+        tree, rest = tree_and_rest
+        leaves = (b if a is None else a for a, b in zip(arrays, rest, strict=True))
         return function(*jax.tree.unflatten(tree, leaves))
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
         leaves, tree = jax.tree.flatten(arguments)
-        return program(tree, leaves)
+        arrays = [x if _is_array(x) else None for x in leaves]
+        rest = tuple(None if _is_array(x) else x for x in leaves)
+        return program((tree, rest), arrays)
 
     return call
+
+
+def _is_array(x: Any) -> bool:
+    return eqx.is_array(x) or isinstance(x, np.ndarray)

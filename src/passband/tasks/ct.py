@@ -17,6 +17,7 @@ from ..forward.linear import LinearForward
 from ..forward.radon import radon
 from ..forward.total_variation import relative_error
 from ..mappings import AnyKey
+from ..ops.brief import brief_jit
 from .image import grid_coords, render
 from .metrics import psnr, ssim
 from .task import Task
@@ -74,7 +75,7 @@ class CTTask(Task):
         return math.prod(self.forward.input_shape)
 
 
-@eqx.filter_jit
+@brief_jit
 def _project(task: CTTask, field: Field) -> Array:
     return task.project(field)
 

@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Complex, Float, Int, Scalar
 from ..field import Field
 from ..forward.kspace import KSpace
 from ..mappings import AnyKey
+from ..ops.brief import brief_jit
 from ..ops.chunked import by_parts
 from .metrics import psnr, ssim
 from .task import Task
@@ -88,12 +89,12 @@ class MriTask(Task):
         return self.forward.transform(image) - self.measured
 
 
-@eqx.filter_jit
+@brief_jit
 def _image(task: MriTask, field: Field) -> Array:
     return task.image(field)
 
 
-@eqx.filter_jit
+@brief_jit
 def _errors(task: MriTask, image: Array) -> tuple[Array, Array]:
     residual = jnp.abs(task._residual(image))
     there = jnp.abs(task.measured)
@@ -149,7 +150,7 @@ def grid_coords(
     return jnp.stack([parts[1], parts[0], *parts[2:]], axis=-1)
 
 
-@eqx.filter_jit
+@brief_jit
 def _part(field: Field, index: Array, sides: tuple, extent: tuple) -> Array:
     return field.batch(grid_coords(index, sides, extent))
 

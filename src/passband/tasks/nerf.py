@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..field import Field
 from ..forward.render import on_background, ray, render, render_view
 from ..mappings import AnyKey
+from ..ops.brief import brief_jit
 from ..ops.mlp import Precision
 from .metrics import psnr, ssim
 from .shuffle import shuffled
@@ -239,7 +240,7 @@ def views_in(space: Space, photographs: Photographs) -> Views:
     )
 
 
-@eqx.filter_jit
+@brief_jit
 def _probe(task: NerfTask, field: Field, index: Array) -> tuple[Array, Array]:
     o, d, target = task.views.rays(index)
     seen = render(FieldRadiance(field), o, d, task.near, task.far, samples=task.samples)
