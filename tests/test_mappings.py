@@ -38,6 +38,9 @@ def test_positional_subtracts_one_and_includes_its_end_point():
 def test_positional_has_85_frequencies_per_axis_in_3d():
     encoding = parse_mapping("positional:6").draw(KEY, 3)
     assert encoding.features == 510
+    # x, y and z of a frequency stand together there.
+    B = _B("positional:6", 3)
+    np.testing.assert_array_equal(B[-3:], 63 * np.eye(3, dtype=np.float32))
 
 
 def test_octaves_of_the_nerf_notebook():

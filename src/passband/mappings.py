@@ -226,9 +226,11 @@ class Positional(Fourier):
                 f"`m` (={self.m}) must be at least {2 * d} in {d} dimensions"
             )
         per_axis = 2 ** np.linspace(0, self.octaves, self.m // d) - 1
-        # All frequencies of an axis before the next axis: the notebooks' order, and
-        # what the 2020 keys give depends on it.
-        return jnp.asarray(np.kron(np.eye(d), per_axis[:, None]), jnp.float32)
+        # What the 2020 keys give depends on the order, and the notebooks had two: in 2D
+        # all frequencies of an axis before the next axis, in 3D the axes take turns.
+        axes, column = np.eye(d), per_axis[:, None]
+        rows = np.kron(column, axes) if d == 3 else np.kron(axes, column)
+        return jnp.asarray(rows, jnp.float32)
 
     def _reach(self) -> float:
         return 2**self.octaves - 1

@@ -53,7 +53,7 @@ RENDERED = {
     "signal": "--out rendered.npy",
     "shape": "--resolution 256 --out surface.ply",
     "mri": "--out volume.nii.gz",
-    "nerf": "--out orbit",
+    "nerf": "--orbit 60 --out orbit.gif",
 }
 
 

@@ -178,8 +178,7 @@ def see(
 ) -> View:
     """What a camera in the field's coordinates sees.
 
-    Products are rounded as suits the device: to bfloat16 on a GPU, where true float32
-    takes six times as long and moves no PSNR by 0.01 dB.
+    Products are rounded as in training: on a GPU to bfloat16.
     """
     precision = Precision.resolve("auto", jax.default_backend())
     seen = render_view(
