@@ -1,16 +1,19 @@
-"""`passband paper`: list, run, all, draw, and how they end."""
+"""`passband paper`: list, run, all, draw, report, readme, and how they end."""
 
 import dataclasses
+import errno
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from passband.cli.main import main
+from passband.data.store import known_set
 from passband.errors import InputError
-from passband.paper import registry
-from passband.paper.item import Item, Number, Outcome, Preset, Say, judge
+from passband.paper import registry, results
+from passband.paper.item import Assembled, Item, Number, Outcome, Preset, Say, judge
 from passband.plot.style import new_figure
 
 
@@ -25,6 +28,8 @@ class Fake(Item):
     section: str = "9, Fig. 9"
     title: str = "A made-up figure"
     needs: tuple[str, ...] = ()
+    companions: tuple[str, ...] = ()
+    seeds: int = 0
 
     def run(self, preset: Preset, say: Say) -> Outcome:
         say("running")
@@ -41,6 +46,19 @@ class Fake(Item):
         figure = new_figure(1, 1)
         figure.add_axes((0, 0, 1, 1)).plot(outcome.arrays["x"])
         return {self.id: figure}
+
+
+class Whole(Assembled):
+    """An item made of fig8."""
+
+    id = "table9"
+    section, title, parts = "9", "A made-up table", ("fig8",)
+
+    def assemble(self, found: Mapping[str, Outcome], preset: Preset) -> Outcome:
+        return Outcome(claims=found["fig8"].claims, arrays=found["fig8"].arrays)
+
+    def draw(self, outcome: Outcome):
+        return Fake("table9").draw(outcome)
 
 
 @pytest.fixture
@@ -63,7 +81,7 @@ def out(tmp_path: Path) -> list[str]:
 def test_a_run_leaves_its_files_and_prints_the_claims(items, out, tmp_path, capsys):
     assert main(["paper", "run", "fig8", *out]) == 0
     files = sorted(p.name for p in (tmp_path / "smoke").iterdir())
-    assert files == ["fig8.json", "fig8.npz", "fig8.png"]
+    assert files == ["fig8.json", "fig8.npz", "fig8.png"]  # no report but of all
     said = capsys.readouterr().out
     assert "fig8  A made-up figure: reproduced (smoke" in said
     assert "pass  it is better  [by 1]" in said
@@ -154,3 +172,149 @@ def test_an_unknown_item_runs_nothing(capsys, tmp_path: Path):
     assert main(["paper", "run", "fig2", "fig99", "--out", str(tmp_path)]) == 2
     assert "item `fig99` is unknown" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_what_is_put_together_runs_last_and_names_its_parts(
+    items, out, tmp_path, monkeypatch, capsys
+):
+    found: dict[str, Item] = {"table9": Whole(), **items}
+    monkeypatch.setattr(registry, "get_item", found.__getitem__)
+    assert main(["paper", "run", "table9", *out]) == 2
+    said = capsys.readouterr().err
+    assert "fig8.json` is not there; `passband paper run fig8 --preset smoke`" in said
+    assert main(["paper", "run", "table9", "fig8", *out]) == 0
+    said = capsys.readouterr().out
+    assert 0 <= said.index("fig8  A made-up") < said.index("table9  A made-up")
+    content = json.loads((tmp_path / "smoke" / "table9.json").read_text())
+    assert list(content["provenance"]["parts"]) == ["fig8"]
+    # Its part may have changed: it is put together again.
+    assert main(["paper", "run", "table9", "--resume", *out]) == 0
+    assert "already there" not in capsys.readouterr().err
+
+
+def test_resume_runs_again_what_is_damaged(items, out, tmp_path, capsys):
+    assert main(["paper", "run", "fig8", *out]) == 0
+    path = tmp_path / "smoke" / "fig8.npz"
+    path.write_bytes(path.read_bytes()[:40])
+    assert main(["paper", "run", "fig8", "--resume", *out]) == 0
+    assert items["fig8"].runs == 2
+    said = capsys.readouterr().err
+    assert "fig8.json` is damaged" in said and "it runs again" in said
+
+
+def test_resume_runs_again_what_has_other_data(items, out, tmp_path, capsys):
+    items["fig8"].needs = ("natural",)
+    assert main(["paper", "run", "fig8", *out]) == 0
+    path = tmp_path / "smoke" / "fig8.json"
+    content = json.loads(path.read_text())
+    for told, runs in (
+        (results.fingerprints(["natural"]), 1),
+        ({}, 1),  # results of older versions do not tell
+        ({"natural": "0" * 64}, 2),
+    ):
+        content["provenance"]["data"] = told
+        path.write_text(json.dumps(content))
+        assert main(["paper", "run", "fig8", "--resume", *out]) == 0
+        assert items["fig8"].runs == runs
+    assert "was run on another `natural`" in capsys.readouterr().err
+
+
+def test_a_data_set_is_checked_before_a_full_run(items, tmp_path, monkeypatch, capsys):
+    items["fig8"].needs = ("natural",)
+    monkeypatch.setenv("PASSBAND_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    words = ["paper", "run", "fig8", "--preset", "full", "--out", str(tmp_path)]
+    assert main(words) == 2
+    assert "data set `natural` is not on this machine" in capsys.readouterr().err
+    for file in known_set("natural").files:
+        path = tmp_path / "data" / "natural" / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert main(words) == 2
+    assert "is corrupted: it has 0 bytes" in capsys.readouterr().err
+    assert items["fig8"].runs == 0
+    monkeypatch.setattr("passband.cli.paper_run.check", lambda name: None)
+    assert main(words) == 0
+    content = json.loads((tmp_path / "full" / "fig8.json").read_text())
+    assert content["provenance"]["data"] == results.fingerprints(["natural"])
+
+
+def test_all_stops_at_a_full_disk_and_keeps_what_is_finished(
+    items, out, tmp_path, monkeypatch, capsys
+):
+    items.pop("fig10")
+    items["fig11"] = Fake("fig11")
+    monkeypatch.setattr(registry, "IDS", tuple(items))
+    write, written = np.savez_compressed, []
+
+    def full_later(*given, **arrays):
+        if written:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(write(*given, **arrays))
+
+    monkeypatch.setattr(np, "savez_compressed", full_later)
+    assert main(["paper", "all", "--quiet", *out]) == 2
+    said = capsys.readouterr().err
+    assert "fig9.npz` cannot be written: No space left on device; 1 items are" in said
+    assert "`passband paper all --preset smoke --resume` goes on" in said
+    assert items["fig11"].runs == 0  # nothing more is computed for a full disk
+    monkeypatch.undo()
+    monkeypatch.setattr(registry, "IDS", tuple(items))
+    monkeypatch.setattr(registry, "get_item", items.__getitem__)
+    assert main(["paper", "all", "--resume", *out]) == 0
+    assert [items[id].runs for id in ("fig8", "fig9", "fig11")] == [1, 2, 1]
+
+
+def test_all_goes_on_past_an_item_that_breaks(items, out, monkeypatch, capsys):
+    def broken(preset: Preset, say: Say) -> Outcome:
+        raise RuntimeError("out of memory")
+
+    items["fig8"].run = broken
+    assert main(["paper", "all", "--json", *out]) == 1
+    said = capsys.readouterr()
+    content = json.loads(said.out)
+    assert content["skipped"]["fig8"] == "RuntimeError: out of memory"
+    assert [r["id"] for r in content["results"]] == ["fig9"]
+    assert "Traceback" in said.err and "fig8 failed; the others go on" in said.err
+
+
+def test_all_ends_with_a_page_about_all(items, out, tmp_path, capsys):
+    assert main(["paper", "all", *out]) == 2
+    page = (tmp_path / "smoke" / "report.html").read_text()
+    assert page.count("<section") == 3 and "1 of 3" in page
+    assert main(["paper", "report", "--json", *out]) == 0
+    path = tmp_path / "smoke" / "report.html"
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert json.loads(said) == {"report": str(path)}
+
+
+def test_seeds_run_an_item_with_other_keys(items, out, tmp_path, monkeypatch, capsys):
+    found = {**items, "fig8-seeds": Fake("fig8-seeds", seeds=3)}
+    items["fig8"].companions = ("fig8-seeds",)
+    monkeypatch.setattr(registry, "get_item", found.__getitem__)
+    assert main(["paper", "run", "fig8", "--seeds", "5", *out]) == 0
+    content = json.loads((tmp_path / "smoke" / "fig8-seeds.json").read_text())
+    command = "passband paper run fig8-seeds --preset smoke --seeds 5"
+    assert content["provenance"]["command"] == command
+    assert found["fig8-seeds"].seeds == 3  # of this run alone
+
+
+def test_seeds_of_items_without_any_are_refused(tmp_path: Path, capsys):
+    words = ["paper", "run", "fig2", "--seeds", "4", "--out", str(tmp_path)]
+    assert main(words) == 2
+    assert "`--seeds`: none of these has other keys to run; table3" in (
+        capsys.readouterr().err
+    )
+
+
+def test_readme_is_written_or_checked(items, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["paper", "readme"]) == 2
+    assert "`README.md` cannot be read" in capsys.readouterr().err
+    from passband.paper.readme_table import BEGIN, END
+
+    Path("README.md").write_text(f"# It\n{BEGIN}\n{END}\n")
+    assert main(["paper", "readme", "--check"]) == 1
+    assert main(["paper", "readme"]) == 0
+    assert main(["paper", "readme", "--check"]) == 0
+    assert "**0 of 3 tables and figures" in Path("README.md").read_text()

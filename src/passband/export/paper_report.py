@@ -127,7 +127,7 @@ def embedded(path: Path) -> bytes:
         high = round(image.height * WIDEST / image.width)
         small = image.convert("RGB").resize((WIDEST, high), Image.Resampling.LANCZOS)
     stream = io.BytesIO()
-    small.save(stream, "PNG", optimize=True)
+    small.save(stream, "PNG")
     return min(stream.getvalue(), content, key=len)
 
 

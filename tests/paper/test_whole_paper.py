@@ -1,0 +1,263 @@
+"""All 26 items: the plan, what is put together from others, the page, the readme."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from passband.errors import InputError
+from passband.export.paper_report import Entry, Row, embedded, write_page
+from passband.paper import fig1, plan, registry, results, table1, table2
+from passband.paper.item import Assembled, Number, Outcome, Preset
+from passband.paper.readme_table import BEGIN, END, updated
+from passband.paper.report import write_paper_report
+from passband.paper.shows import SHOWS, WHY
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results"
+
+
+def test_there_are_26_items_in_the_papers_order():
+    tables = [f"table{k}" for k in range(1, 8)]
+    assert [*tables, *(f"fig{k}" for k in range(1, 20))] == list(registry.IDS)
+
+
+def test_the_plan_has_every_item_once_and_pairs_side_by_side():
+    assert sorted(plan.ORDER) == sorted(registry.IDS) == sorted(plan.estimates())
+    place = {id: k for k, id in enumerate(plan.ORDER)}
+    # Of these the second finds the first one's networks in memory.
+    pairs = [("fig3", "fig12"), ("fig4", "fig13"), ("table4", "fig16"),
+             ("table5", "fig17"), ("table6", "fig18"), ("table7", "fig19")]  # fmt: skip
+    assert all(place[later] == place[first] + 1 for first, later in pairs)
+
+
+def test_what_is_put_together_comes_after_its_parts():
+    items = plan.in_order(registry.get_item(id) for id in registry.IDS)
+    assert [item.id for item in items] == list(plan.ORDER)
+    seen: set[str] = set()
+    for item in items:
+        assert not isinstance(item, Assembled) or set(item.parts) <= seen
+        seen.add(item.id)
+
+
+def test_every_item_says_what_it_shows_in_two_sentences():
+    assert sorted(SHOWS) == sorted(registry.IDS)
+    for id, text in SHOWS.items():
+        assert len(re.findall(r"\.(?: |$)", text.replace("Fig. ", ""))) == 2, id
+
+
+def test_costs_are_measured_where_there_is_a_result(tmp_path: Path):
+    outcome, told = Outcome(), {"seconds": 12.5}
+    results.save(tmp_path, results.Result("fig2", Preset.SMALL, outcome, told))
+    found = plan.costs(tmp_path, "fig2")
+    assert found[Preset.SMALL] == plan.Cost(12.5, True)
+    assert found[Preset.FULL].seconds and not found[Preset.FULL].measured
+    assert plan.costs(tmp_path, "table3-sweep")[Preset.FULL].seconds is None
+
+
+# Table 2
+
+
+def test_table2_finds_the_four_densities():
+    outcome = table2.ITEM.run(Preset.SMOKE, lambda _: None)
+    assert [c.verdict for c in outcome.claims] == ["reproduced"] * 6
+    figure = table2.ITEM.draw(outcome)["table2"]
+    assert len(figure.axes) == 5
+
+
+@pytest.mark.parametrize("family", ["gaussian", "loguniform"])
+def test_a_wrong_sampler_would_be_noticed(family: str):
+    law = table2.density_of(family, 32.0)
+    rng = np.random.default_rng(0)
+    right = law.rvs((table2.KEYS, 2000), random_state=rng)
+    assert table2.tested(right, law)[0] > table2.LEVEL
+    assert table2.tested(1.05 * right, law)[0] < table2.LEVEL
+    other = table2.density_of("laplace", 32.0)
+    assert table2.tested(right, other)[0] < 1e-9
+
+
+def test_a_falloff_that_is_not_one_over_f_would_be_noticed():
+    edges = np.geomspace(1, 80, 61)
+    middle = np.sqrt(edges[1:] * edges[:-1])
+    slope, error = table2.falloff(edges, 1 / middle**1.1)
+    assert slope == pytest.approx(-1.1) and table2._falls(slope, error).verdict == (
+        "differs"
+    )
+
+
+# Table 1
+
+
+def as_printed(**moved: float) -> dict[str, Outcome]:
+    """The five tables with the paper's own numbers, some of them moved."""
+    numbers: dict[str, list[Number]] = {id: [] for id in table1.ITEM.parts}
+    for part, name, printed, place in table1.COLUMNS.values():
+        for row in table1.ROWS:
+            called = table1.row_name(row, part)
+            value = printed[called, place].value
+            ours = value + moved.get(f"{row}_{place}", 0.0)
+            numbers[part].append(Number(name.format(called), value, ours, 0.5))
+    return {part: Outcome(numbers=tuple(rows)) for part, rows in numbers.items()}
+
+
+def table1_claims(preset: Preset = Preset.FULL, **moved: float) -> dict[str, str]:
+    outcome = table1.ITEM.assemble(as_printed(**moved), preset)
+    return {c.claim.partition(":")[0]: c.verdict for c in outcome.claims}
+
+
+def test_table1_is_the_papers():
+    outcome = table1.ITEM.assemble(as_printed(), Preset.FULL)
+    assert outcome.verdict == "reproduced" and len(outcome.numbers) == 28
+    printed = {n.name: n.printed for n in outcome.numbers}
+    assert printed["positional, 3D NeRF"] == 25.28  # the rotated one
+    assert printed["gaussian, 3D shape"] == 0.973
+    assert all(n.ours == n.printed for n in outcome.numbers)
+
+
+def test_table1_asks_for_order_and_digits():
+    digits = "PSNR is within 0.3 dB of the printed one, where it can be compared"
+    swapped = table1_claims(gaussian_natural=-1.0)
+    assert swapped["2D image, Natural"] == "differs" == swapped[digits]
+    assert swapped["2D image, Text"] == "reproduced"
+    near = table1_claims(gaussian_natural=0.25, gaussian_boundary=0.02)
+    assert set(near.values()) == {"reproduced"}
+
+
+def test_small_runs_are_held_to_the_gain_alone():
+    verdicts = list(table1_claims(Preset.SMALL, gaussian_natural=-1.0).values())
+    assert verdicts[:7] == ["not comparable"] * 7 and verdicts[7] == "reproduced"
+    assert "differs" in table1_claims(Preset.SMALL, gaussian_natural=-9.0).values()
+
+
+def test_a_row_that_was_not_run_is_an_empty_cell():
+    found = as_printed()
+    found["table6"] = Outcome(numbers=found["table6"].numbers[2:])
+    outcome = table1.ITEM.assemble(found, Preset.SMOKE)
+    cells = {n.name: n for n in outcome.numbers}
+    assert cells["none, 3D MRI, ATLAS"].ours is None
+    assert not cells["none, 3D MRI, ATLAS"].comparable
+    figure = table1.ITEM.draw(outcome)["table1"]
+    texts = [text.get_text() for text in figure.texts]
+    assert texts.count("–") == 2 and "34.51" in texts
+
+
+# Fig. 1
+
+
+def test_fig1_shows_the_panels_of_the_four_figures():
+    found = {
+        id: results.load(RESULTS, Preset.SMALL, id).outcome for id in fig1.ITEM.parts
+    }
+    outcome = fig1.ITEM.assemble(found, Preset.SMALL)
+    assert outcome.verdict == "reproduced" and len(outcome.numbers) == 8
+    first = {n.name: n.ours for n in found["fig15"].numbers}
+    ours = {n.name: n.ours for n in outcome.numbers}
+    assert ours["image, none (dB)"] == pytest.approx(first["natural 0, none"], abs=1e-4)
+    figure = fig1.ITEM.draw(outcome)["fig1"]
+    assert len(figure.axes) == 1 + 2 * 4
+    without = dict(found["fig18"].arrays)
+    del without["none"]
+    found["fig18"] = Outcome(arrays=without)
+    smoke = fig1.ITEM.assemble(found, Preset.SMOKE)
+    assert len(smoke.numbers) == 6 and smoke.verdict == "not comparable"
+    assert len(fig1.ITEM.draw(smoke)["fig1"].axes) == 1 + 2 * 3
+
+
+# What is committed
+
+
+@pytest.mark.parametrize("preset", [Preset.SMALL, Preset.FULL])
+def test_committed_results_can_be_read(preset: Preset):
+    paths = sorted((RESULTS / preset.value).glob("*.json"))
+    assert paths
+    for path in paths:
+        registry.get_item(path.stem)
+        results.load(RESULTS, preset, path.stem)
+        assert path.with_suffix(".png").is_file()
+
+
+def test_what_differs_in_full_has_its_reason():
+    for id in registry.IDS:
+        if results.exists(RESULTS, Preset.FULL, id):
+            found = results.load(RESULTS, Preset.FULL, id, arrays=False)
+            assert (found.outcome.verdict == "differs") <= (id in WHY), id
+
+
+def test_the_readme_agrees_with_the_results():
+    """`passband paper readme` makes it agree."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert updated(readme, RESULTS) == readme
+
+
+def test_the_readmes_table_follows_the_results(tmp_path: Path):
+    readme = f"before\n{BEGIN}\nold\n{END}\nafter\n"
+    number = Number("none natural", 19.32, 19.239)
+    outcome = Outcome(numbers=(number,))
+    results.save(tmp_path, results.Result("table3", Preset.FULL, outcome, {}))
+    text = updated(readme, tmp_path)
+    assert text.startswith("before\n") and text.endswith("\nafter\n")
+    assert "| none | 19.24 (19.32) | – (18.40) |" in text and "old" not in text
+    assert "not comparable: table3; not run yet: table1, table2, table4" in text
+    assert updated(text, tmp_path) == text
+    with pytest.raises(InputError, match="needs the lines"):
+        updated("no marks", tmp_path)
+
+
+# The page
+
+
+def test_the_page_stands_alone_and_says_all(tmp_path: Path):
+    entry = Entry(
+        "fig4", "Width <matters>", "5.2", "differs", "One. Two.", why="Because.",
+        claims=[("differs", "a < b", "1 > 0"), ("reproduced", "c", "2")],
+        rows=[Row("PSNR", 25.57, 25.5, 0.25, True), Row("x", 3.0, None, None, False),
+              Row("ours alone", None, 1.0, None, True)],
+        notes=("A note.",), settings={"width": 256},
+        origin={"seconds": 61.0, "commit": "0123456789abcdef", "device": "cpu",
+                "data": {"natural": "f" * 64}},
+    )  # fmt: skip
+    other = Entry("table2", "Draws", "B", "not run")
+    write_page(tmp_path / "report.html", [other, entry], "full")
+    page = (tmp_path / "report.html").read_text()
+    assert not re.search(
+        r"""(?:src|href)=["'](?!data:|#)|url\(|<script|@import""", page
+    )
+    assert "default-src 'none'" in page
+    assert "0 of 2" in page and page.count("<li class=") == 2 + 2
+    for text in ("Fig. 4", "Width &lt;matters&gt;", "One. Two.", "Because.", "−0.07",
+                 "not comparable", "A note.", "1 min 1 s", "commit 0123456789",
+                 "natural ffffffffffff", "1 of 2 claims"):  # fmt: skip
+        assert text in page, text
+
+
+def test_wide_pictures_are_made_smaller(tmp_path: Path):
+    from PIL import Image
+
+    noise = np.random.default_rng(0).integers(0, 255, (100, 2000, 3), np.uint8)
+    Image.fromarray(noise).save(tmp_path / "wide.png")
+    small = embedded(tmp_path / "wide.png")
+    (tmp_path / "small.png").write_bytes(small)
+    with Image.open(tmp_path / "small.png") as image:
+        assert image.size == (1600, 80)
+    assert embedded(tmp_path / "small.png") == small
+
+
+def test_the_page_of_full_runs(tmp_path: Path):
+    (tmp_path / "full").mkdir()
+    for name in ("fig2.json", "fig2.png", "table3.json", "table3-seeds.json"):
+        (tmp_path / "full" / name).symlink_to(RESULTS / "full" / name)
+    (tmp_path / "full" / "fig7.json").write_text("{")
+    page = write_paper_report(tmp_path, Preset.FULL).read_text()
+    assert page.count("<section") == 26 and page.count("<img") == 1
+    assert "fig7.json` is damaged" in page and "How far a seed moves Table 3" in page
+    assert WHY["table3"].replace("'", "&#x27;") in page
+    content = json.loads((RESULTS / "full" / "fig2.json").read_text())
+    for claim in content["claims"]:
+        assert claim["claim"].replace("<", "&lt;").replace("'", "&#x27;") in page
+
+
+def test_a_page_without_results_names_the_command(tmp_path: Path):
+    with pytest.raises(InputError, match="`passband paper all --preset small` makes"):
+        write_paper_report(tmp_path, Preset.SMALL)
