@@ -46,7 +46,7 @@ class Options(FitOptions):
         metavar="WORD",
     )
     steps: int | None = option(
-        None, "training steps (default: 1000, fewer on a CPU)", least=1, most=2**31 - 1
+        None, "training steps (default: 1000)", least=1, most=2**31 - 1
     )
     batch: int | None = option(
         None,
