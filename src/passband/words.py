@@ -2,6 +2,7 @@
 
 none   basic   positional:6   gaussian:10   gaussian:10/10/3   dense:p=1
 gaussian:26,units=rad   octaves:9,units=rad,rotate=zx45   none:scale=2,shift=-1
+gaussian:auto   positional:auto
 """
 
 import dataclasses
@@ -10,6 +11,7 @@ import math
 from typing import Any
 
 from . import mappings as mp
+from .auto import Auto
 from .errors import InputError
 
 _NAMES: dict[str, type[mp.Mapping]] = {
@@ -26,6 +28,7 @@ _NAMES: dict[str, type[mp.Mapping]] = {
 _WORDS = {cls: name for name, cls in _NAMES.items()}
 _EXAMPLES = "none, basic, positional:6, octaves:9, gaussian:10, uniform:64, " \
     "loguniform:80, laplace:20, dense:p=1"  # fmt: skip
+_SCALED = (mp.Positional, mp.Random)  # those that may say `auto`
 # The field a bare value after the colon sets.
 _MAIN = {"positional": "octaves", "octaves": "count", "dense": "p"}
 
@@ -43,6 +46,7 @@ def parse_mapping(word: str | mp.Mapping) -> mp.Mapping:
     fields = {f.name: f for f in dataclasses.fields(cls)}
     main = _MAIN.get(name, "scale" if name not in ("none", "basic") else None)
     given: dict[str, Any] = {}
+    auto = False
     for k, item in enumerate(rest.split(",") if rest else []):
         option, equals, value = item.partition("=")
         if not equals:
@@ -56,6 +60,8 @@ def parse_mapping(word: str | mp.Mapping) -> mp.Mapping:
                 f"mapping `{word}` has no option `{option}`; it takes "
                 f"{', '.join(fields)}"
             )
+        if value == "auto" and option == main and issubclass(cls, _SCALED):
+            auto, value = True, "1"
         given[option] = _value(word, option, value)
     needed = [n for n, f in fields.items() if f.default is dataclasses.MISSING]
     if missing := [n for n in needed if n not in given]:
@@ -63,18 +69,21 @@ def parse_mapping(word: str | mp.Mapping) -> mp.Mapping:
             f"mapping `{word}` needs its {missing[0]}, such as "
             f"`{next(e for e in _EXAMPLES.split(', ') if e.startswith(name))}`"
         )
-    return cls(**given)
+    mapping = cls(**given)
+    return Auto(mapping) if auto and isinstance(mapping, _SCALED) else mapping
 
 
 def format_mapping(mapping: mp.Mapping) -> str:
     """The shortest word that parses back to this mapping."""
+    auto = isinstance(mapping, Auto)
+    mapping = mapping.base if isinstance(mapping, Auto) else mapping
     name = _WORDS[type(mapping)]
     main = _MAIN.get(name, "scale" if name not in ("none", "basic") else None)
     items = []
     for f in dataclasses.fields(mapping):
         value = getattr(mapping, f.name)
         if f.name == main:
-            text = _text(value)
+            text = "auto" if auto else _text(value)
             items.insert(0, f"p={text}" if name == "dense" else text)
         elif value != f.default:
             items.append(f"{f.name}={_text(value)}")

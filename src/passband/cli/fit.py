@@ -2,12 +2,14 @@
 
 import dataclasses
 import functools
+import json
 import shlex
 from typing import Any
 
 import equinox as eqx
 import jax
 
+from ..auto import Auto
 from ..errors import InputError
 from ..field import Field, make_field
 from ..mappings import Mapping, Random, nyquist_warning
@@ -26,6 +28,8 @@ from .fit_job import Collapsed, FitJob
 from .fit_options import FitOptions
 from .session import train
 
+CHOICE = "choice.json"
+"""How the scale of an `auto` mapping was chosen, in the run folder."""
 RESTARTS, SLOWER = 3, 3.0
 """How often a run that collapses starts anew, and its rate divided by what."""
 
@@ -38,11 +42,24 @@ def fit(job: FitJob, options: FitOptions, given: set[str], restarts: int = 0) ->
         if options.overwrite:
             raise InputError("`--resume` and `--overwrite` exclude each other")
         folder = RunFolder.open(place)
+        if options.mapping == folder.config.get("mapping_given"):
+            given = given - {"mapping"}  # its scale was chosen when the run began
         options = take_up(options, given, folder.config, job.name)
     job.read(options, console)
     word = job.default_mapping() if options.mapping is None else options.mapping
-    mapping = parse_mapping(word)
+    mapping, choice, asked = parse_mapping(word), None, options
+    if isinstance(mapping, Auto):
+        from .tune import choice_for  # it imports every task
+
+        choice = choice_for(job, options, mapping, console, steps=options.steps)
+        console.say(choice.summary())
+        mapping = parse_mapping(choice.mapping)
+        options = dataclasses.replace(options, mapping=choice.mapping)
     config = settle(job, options, mapping)
+    if choice is not None:
+        config["mapping_given"] = choice.given
+    elif folder is not None and "mapping_given" in folder.config:
+        config["mapping_given"] = folder.config["mapping_given"]
     if folder is not None and folder.config["sha256"] != config["sha256"]:
         files = ", ".join(f"`{path}`" for path in job.inputs(options))
         raise InputError(
@@ -66,6 +83,8 @@ def fit(job: FitJob, options: FitOptions, given: set[str], restarts: int = 0) ->
     state, seconds = start(field, training, key=key), 0.0
     if folder is None:
         folder = RunFolder.create(place, config, overwrite=options.overwrite)
+        if choice is not None:
+            folder.write_json(CHOICE, dataclasses.asdict(choice))
     else:
         state, seconds = folder.restore(state)
         folder.configure(config)
@@ -105,7 +124,7 @@ def fit(job: FitJob, options: FitOptions, given: set[str], restarts: int = 0) ->
             return 1
         console.warn(f"{what}; starting anew with a rate of {lr:.3g}")
         slower = dataclasses.replace(
-            options, lr=lr, out=str(place), overwrite=True, resume=False
+            asked, lr=lr, out=str(place), overwrite=True, resume=False
         )
         return fit(job, slower, given, restarts + 1)
     except KeyboardInterrupt:
@@ -161,6 +180,8 @@ def _finish(
         "run": str(folder.path),
         "model": str(model),
     }
+    if "mapping_given" in folder.config and (folder.path / CHOICE).is_file():
+        result["tuned"] = json.loads((folder.path / CHOICE).read_text())
     field = state.field.with_precision(Precision.FLOAT32)
     about = job.finish(task, field, folder, result, folder.history())
     facts = {name: result[name] for name in ("task", "mapping", "metrics", "steps")}

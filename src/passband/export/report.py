@@ -20,6 +20,9 @@ METRICS = {
     "ssim": ("SSIM", ""),
     "iou_uniform": ("IoU, uniform points", ""),
     "iou_boundary": ("IoU, near the surface", ""),
+    "chamfer": ("Chamfer distance, in units of the mesh", ""),
+    "error_train": ("Relative error, trained measurements", ""),
+    "error_test": ("Relative error, held-out measurements", ""),
 }
 
 # Heading, what it shows, what a reader who does not see it is told.
@@ -38,6 +41,12 @@ FIGURES = {
         "Target, prediction, error",
         "The shaded stretch changes most; it is magnified to single samples.",
         "Target and prediction as curves, a magnified stretch, and their difference.",
+    ),
+    "scale": (
+        "Which scale",
+        "How well data that were held out are predicted, against the scale; the line "
+        "marks the one that was chosen. Pale curves are earlier, for more scales.",
+        "Curves of held-out error against the scale of the mapping.",
     ),
     "spectrum": (
         "Spectrum",
@@ -74,14 +83,18 @@ def write_report(
         title: what was fitted, usually the name of the file.
         config: all that is needed to run it again; nested dictionaries are flattened.
         result: what `--json` prints: task, mapping, steps, seconds, device, metrics...
-        figures: by name. `curves`, `triptych`, `signal` and `spectrum` come first, in
-            this order and with a caption; any other name is its own heading.
+        figures: by name. `curves`, `triptych`, `signal`, `scale` and `spectrum` come
+            first, in this order and with a caption; any other name is its own heading.
         history: columns `step`, `seconds`, `loss`, `psnr`, from which the curves are
             drawn unless `figures` has them.
     """
     from passband.plot.style import colour_of, readable
 
     mapping = str(result.get("mapping", ""))
+    if (tuned := result.get("tuned")) and tuned["curves"]:
+        from passband.plot.sigma_curve import choice_figure
+
+        figures = {**figures, "scale": choice_figure(tuned)}
     body = [*_header(title, result, mapping)]
     body += _figures(figures, history, mapping or "run")
     body += _usage(Path(path), config, result)

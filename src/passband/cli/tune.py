@@ -1,0 +1,102 @@
+"""What every `passband tune` does, and what `gaussian:auto` does in `passband fit`."""
+
+import dataclasses
+import shlex
+from pathlib import Path
+from typing import Any
+
+from ..auto import Auto
+from ..data.store import cache_folder
+from ..errors import InputError
+from ..export.report import write_report
+from ..plot.sigma_curve import choice_figure
+from ..plot.style import png_bytes
+from ..tune.choice import Choice
+from ..tune.choose import choose
+from ..whole_file import make_folder, write_bytes
+from ..words import parse_mapping
+from .console import Console, duration
+from .device import device_name
+from .fit_job import FitJob
+from .tune_trials import trials
+
+
+def tune(job: FitJob, options: Any) -> int:
+    """Choose a scale for a file, and leave curve, JSON and report in a folder."""
+    console = Console(json=options.json, quiet=options.quiet)
+    auto = parse_mapping(options.mapping)
+    if not isinstance(auto, Auto):
+        raise InputError(
+            f"`--mapping` (={options.mapping}) has its scale already; name a family, "
+            "such as gaussian:auto or positional:auto"
+        )
+    job.read(options, console)
+    choice = choice_for(
+        job, options, auto, console, steps=options.steps, batch=options.batch,
+        kernel=options.kernel, train=not options.guess, fresh=options.fresh,
+    )  # fmt: skip
+    source = job.source(options)
+    folder = Path(options.out or f"runs/{source.stem}-tune")
+    make_folder(folder)
+    content = {
+        "task": job.name,
+        "file": str(source),
+        **dataclasses.asdict(choice),
+        "device": device_name(),
+        "out": str(folder),
+    }
+    write_bytes(folder / "choice.json", choice.to_json().encode())
+    figures = {}
+    if choice.curves:
+        figures["scale"] = choice_figure(dataclasses.asdict(choice))
+        write_bytes(folder / "curve.png", png_bytes(figures["scale"]))
+    write_report(
+        folder / "report.html",
+        title=source.name,
+        config={"given": choice.given, "seed": options.seed, "trials": choice.trials},
+        result={
+            "task": f"tune {job.name}", "mapping": choice.mapping,
+            "seconds": sum(choice.seconds.values()), "device": device_name(),
+            "metrics": {"half of it costs (dB)": choice.half,
+                        "twice costs (dB)": choice.twice,
+                        "what the data say": "; ".join(choice.notes) or "clear"},
+        },
+        figures=figures,
+    )  # fmt: skip
+    console.result(content, _text(choice, job.name, source, folder))
+    return 0
+
+
+def choice_for(
+    job: FitJob,
+    options: Any,
+    auto: Auto,
+    console: Console,
+    *,
+    steps: int | None,
+    batch: int | None = None,
+    kernel: bool = False,
+    train: bool = True,
+    fresh: bool = False,
+) -> Choice:
+    """The scale for a job that has read its files; the same question is asked once."""
+    console.progress("choosing a scale", often=False)
+    problem, plan = trials(job, options, auto, steps=steps, batch=batch)
+    return choose(
+        problem, auto, plan, kernel=kernel, train=train, seed=options.seed,
+        cache=None if fresh else cache_folder() / "tune",
+        say=lambda text: console.progress(f"choosing a scale: {text}"),
+    )  # fmt: skip
+
+
+def _text(choice: Choice, task: str, source: Path, folder: Path) -> str:
+    spent = duration(sum(choice.seconds.values()))
+    lines = [choice.summary()]
+    lines.append(
+        "  taken from an earlier choice" if choice.cached else f"  chosen in {spent}"
+    )
+    lines.append(
+        f"fit     passband fit {task} {shlex.quote(str(source))} --mapping "
+        f"{choice.mapping}\nreport  {folder}/report.html"
+    )
+    return "\n".join(lines)

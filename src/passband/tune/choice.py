@@ -1,0 +1,88 @@
+"""What was chosen and why, as numbers that a file can hold."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from ..json_text import to_json
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """Held-out levels of the scales at one time, in dB; None where not trained."""
+
+    steps: int
+    mean: list[float | None]
+    spread: list[float | None]
+    """Standard deviation over seeds."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """A scale, the curve it is the top of, and what it cost."""
+
+    mapping: str
+    """The word with its scale: what to train."""
+    given: str
+    """The word that asked for one."""
+    scale: float
+    sigma: float
+    """Of the Gaussian that corresponds, in cycles per unit."""
+    told: bool
+    """Whether the data prefer a scale at all."""
+    notes: list[str]
+    guess: float
+    """The spectrum's, of a Gaussian."""
+    nyquist: float | None
+    words: list[str]
+    scales: list[float]
+    sigmas: list[float]
+    axes: list[list[float] | None]
+    predicted: list[float] | None
+    """The kernel's held-out levels in dB."""
+    curves: list[Curve]
+    blank: float | None
+    """The level of a field that is its mean everywhere."""
+    cost: list[float | None]
+    """dB lost by each scale against the best."""
+    half: float | None
+    """dB lost by half of the chosen sigma; `twice` likewise."""
+    twice: float | None
+    agreement: float | None
+    """Rank correlation of the first rung and the last, over the scales in both."""
+    kernel_agreement: float | None
+    """Rank correlation of the kernel's prediction and the first rung."""
+    seconds: dict[str, float]
+    trials: dict[str, Any]
+    """Size and length of the networks that were trained for it."""
+    cached: bool = False
+
+    def to_json(self) -> str:
+        return to_json(dataclasses.asdict(self), indent=1)
+
+    @staticmethod
+    def from_json(content: dict[str, Any]) -> "Choice":
+        curves = [Curve(**curve) for curve in content["curves"]]
+        return Choice(**{**content, "curves": curves})
+
+    def summary(self) -> str:
+        """For people: what, how sure, at which cost."""
+        lines = [f"{self.mapping}: chosen for `{self.given}`"]
+        if self.half is not None and self.twice is not None:
+            lines.append(
+                f"  half of it costs {self.half:.2f} dB of held-out points, twice "
+                f"{self.twice:.2f} dB"
+            )
+        lines += [f"  {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+def rank_agreement(a: np.ndarray, b: np.ndarray) -> float | None:
+    """Spearman's correlation where both are known; None where it says nothing."""
+    both = np.isfinite(a) & np.isfinite(b)
+    a, b = a[both], b[both]
+    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return None
+    return float(spearmanr(a, b).statistic)  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,0 +1,264 @@
+"""Choosing a scale from the data: the spectrum's guess, then a sweep about it."""
+
+import dataclasses
+import hashlib
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..auto import Auto
+from ..errors import InputError
+from ..json_text import to_json
+from ..version import __version__
+from ..whole_file import write_bytes
+from ..words import parse_mapping
+from .choice import Choice, Curve, rank_agreement
+from .kernel import predicted_errors
+from .ladder import Rung, ladder, rung_at, top_of
+from .problem import HeldPoints, Problem
+from .sweep import Plan, Say, Swept, level, sweep
+
+SCALES, SPACING = 8, 1.5
+"""Scales tried, and how far apart: from a quarter of the guess to four times it."""
+HARDLY = 0.9
+"""Held-out error, over that of a constant, above which neighbours tell nothing."""
+FEW = 24
+"""Held-out points below which their error is a rough one."""
+FLAT = 0.1
+"""dB between the best scale and the worst below which all are alike."""
+
+
+def choose(
+    problem: Problem,
+    mapping: str | Auto = "gaussian:auto",
+    plan: Plan | None = None,
+    *,
+    kernel: bool = False,
+    train: bool = True,
+    seed: int = 0,
+    cache: Path | None = None,
+    say: Say = lambda text: None,
+) -> Choice:
+    """The scale at which fields predict best what they have not seen.
+
+    Args:
+        kernel: predict the curve by eq. 3 too. Without `train` its best is the choice.
+        train: sweep about the guess; without it, and without `kernel`, the choice is
+            the spectrum's guess.
+        cache: a folder that keeps choices by data and configuration.
+    """
+    auto = parse_mapping(mapping)
+    if not isinstance(auto, Auto):
+        raise InputError(
+            f"mapping `{auto}` has its scale already; `gaussian:auto` asks for one"
+        )
+    plan = plan or Plan()
+    asked = {
+        "passband": __version__, "data": problem.digest, "mapping": str(auto),
+        "plan": repr(plan), "kernel": kernel, "train": train, "seed": seed,
+        "platform": jax.default_backend(),
+    }  # fmt: skip
+    kept = None
+    if cache is not None:
+        name = hashlib.sha256(to_json(asked).encode()).hexdigest()[:24]
+        kept = cache / f"{name}.json"
+        if (found := _read(kept)) is not None:
+            return found
+    choice = _choose(problem, auto, plan, kernel, train, seed, say)
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(kept, choice.to_json().encode())
+    return choice
+
+
+def _choose(
+    problem: Problem,
+    auto: Auto,
+    plan: Plan,
+    kernel: bool,
+    train: bool,
+    seed: int,
+    say: Say,
+) -> Choice:
+    auto_of_trials, plan = _smaller(auto, plan, problem.share)
+    options: dict[str, Any] = {
+        "count": SCALES, "spacing": SPACING, "axes": problem.axes,
+    }  # fmt: skip
+    rungs = ladder(auto_of_trials, problem.guess, **options)
+    seconds, predicted, swept = {}, None, None
+    if kernel and problem.patches is not None:
+        say("predicting by the kernel")
+        begun = time.perf_counter()
+        predicted = level(
+            predicted_errors(
+                problem.patches, [r.mapping for r in rungs], layers=plan.layers,
+                width=plan.width, seed=seed,
+            )
+        )  # fmt: skip
+        seconds["kernel"] = time.perf_counter() - begun
+    if train and problem.held is not None:
+        swept = sweep(
+            problem.held, [r.mapping for r in rungs], plan, d=problem.d,
+            out=problem.out, output=problem.output, seed=seed, say=say,
+        )  # fmt: skip
+        seconds |= {"sweep": swept.seconds, "compiling": swept.compiling}
+    best, told, notes = _best(problem, rungs, predicted, swept)
+    chosen = rung_at(auto, best.sigma, best.axes)
+    return Choice(
+        mapping=str(chosen.mapping),
+        given=str(auto),
+        scale=chosen.scale,
+        sigma=best.sigma,
+        told=told,
+        notes=notes,
+        guess=problem.guess,
+        nyquist=problem.nyquist,
+        words=[str(r.mapping) for r in rungs],
+        scales=[r.scale for r in rungs],
+        sigmas=[r.sigma for r in rungs],
+        axes=[None if r.axes is None else list(r.axes) for r in rungs],
+        predicted=None if predicted is None else [float(x) for x in predicted],
+        curves=[] if swept is None else _curves(swept),
+        blank=float(level(np.asarray(problem.blank))) if problem.blank > 0 else None,
+        **_costs(rungs, swept, best),
+        agreement=_agreement(swept),
+        kernel_agreement=None
+        if predicted is None or swept is None
+        else rank_agreement(predicted, _mean(swept, 0)),
+        seconds={k: round(v, 3) for k, v in seconds.items()},
+        trials={
+            "steps": list(plan.rungs), "seeds": plan.seeds, "width": plan.width,
+            "layers": plan.layers, "share": problem.share,
+            "batch": None if problem.held is None else problem.held.task.step_points,
+        },
+    )  # fmt: skip
+
+
+def _smaller(auto: Auto, plan: Plan, share: float) -> tuple[Auto, Plan]:
+    """Networks for a part of the data: as many weights and frequencies for each point
+    as the whole has, because a network with room to spare prefers higher scales."""
+    if share > 0.95:
+        return auto, plan
+    width = max(32, 16 * round(plan.width * math.sqrt(share) / 16))
+    m = max(32, 2 * round(auto.base.m * share / 2))
+    base = dataclasses.replace(auto.base, m=min(m, auto.base.m))
+    smaller = dataclasses.replace(plan, width=min(plan.width, width))
+    return Auto(base), smaller
+
+
+def _best(
+    problem: Problem,
+    rungs: list[Rung],
+    predicted: np.ndarray | None,
+    swept: Swept | None,
+) -> tuple[Rung, bool, list[str]]:
+    """The chosen sigma and axes, whether the data told, and what is to be said."""
+    guess = Rung(problem.guess, rungs[0].mapping)
+    if problem.blank <= 0:
+        return guess, False, ["all values are equal: any scale fits them"]
+    if swept is None:
+        if predicted is None:
+            few = "there are too few points to hold any out; this is a first guess"
+            return guess, problem.held is not None, [] if problem.held else [few]
+        top, _ = top_of(np.asarray([r.sigma for r in rungs]), predicted)
+        return Rung(top, rungs[0].mapping), True, []
+    levels = _mean(swept, -1)
+    axes = rungs[int(np.nanargmax(levels))].axes
+    alike = [
+        i for i, r in enumerate(rungs) if r.axes == axes and np.isfinite(levels[i])
+    ]
+    sigmas = np.asarray([rungs[i].sigma for i in alike])
+    top, _ = top_of(sigmas, levels[alike])
+    best = Rung(top, rungs[0].mapping, axes)
+    return best, *_doubts(problem, rungs, swept, best)
+
+
+def _doubts(
+    problem: Problem, rungs: list[Rung], swept: Swept, best: Rung
+) -> tuple[bool, list[str]]:
+    notes, told = [], True
+    first = _mean(swept, 0)
+    error = float(np.nanmin(swept.last().mean(axis=1)))
+    if not error < HARDLY * problem.blank:
+        told = False
+        notes.append(
+            "held-out points are no nearer to the field than to their mean: the data "
+            "look like noise at this sampling, and no scale predicts them"
+        )
+    elif np.ptp(first) < max(FLAT, 2 * float(np.median(_spread(swept, 0)))):
+        told = False
+        notes.append("the scales differ no more than the seeds do: any of them will do")
+    elif best.sigma in (min(r.sigma for r in rungs), max(r.sigma for r in rungs)):
+        end = "lowest" if best.sigma < problem.guess else "highest"
+        notes.append(
+            f"the best scale is the {end} that was tried; one beyond it may be better"
+        )
+    if (few := _held_out(problem)) < FEW:
+        notes.append(f"only {few} points could be held out: a rough choice")
+    if problem.nyquist is not None and best.sigma > problem.nyquist:
+        notes.append(f"it lies above the Nyquist frequency of {problem.nyquist:g}")
+    return told, notes
+
+
+def _held_out(problem: Problem) -> int:
+    held = problem.held
+    return len(held.values) if isinstance(held, HeldPoints) else FEW
+
+
+def _mean(swept: Swept, rung: int) -> np.ndarray:
+    return level(swept.at(rung)).mean(axis=1)
+
+
+def _spread(swept: Swept, rung: int) -> np.ndarray:
+    return level(swept.at(rung)).std(axis=1)
+
+
+def _curves(swept: Swept) -> list[Curve]:
+    return [
+        Curve(end, _plain(_mean(swept, k)), _plain(_spread(swept, k)))
+        for k, end in enumerate(swept.rungs)
+    ]
+
+
+def _plain(values: np.ndarray) -> list[float | None]:
+    return [float(v) if np.isfinite(v) else None for v in values]
+
+
+def _agreement(swept: Swept | None) -> float | None:
+    if swept is None or len(swept.rungs) < 2:
+        return None
+    return rank_agreement(_mean(swept, 0), _mean(swept, -1))
+
+
+def _costs(rungs: list[Rung], swept: Swept | None, best: Rung) -> dict[str, Any]:
+    """dB below the best: of the last rung where a scale came so far, else of the
+    first."""
+    if swept is None:
+        return {"cost": [None] * len(rungs), "half": None, "twice": None}
+    first, last = _mean(swept, 0), _mean(swept, -1)
+    early, late = np.nanmax(first) - first, np.nanmax(last) - last
+    cost = np.where(np.isfinite(late), late, np.maximum(early, np.nanmax(late)))
+    mine = [i for i, r in enumerate(rungs) if r.axes == best.axes]
+    order = sorted(mine, key=lambda i: rungs[i].sigma)
+    x, y = np.log([rungs[i].sigma for i in order]), cost[order]
+
+    def at(factor: float) -> float | None:
+        u = math.log(factor * best.sigma)
+        return float(np.interp(u, x, y)) if x[0] <= u <= x[-1] else None
+
+    return {"cost": _plain(cost), "half": at(0.5), "twice": at(2.0)}
+
+
+def _read(path: Path) -> Choice | None:
+    """A choice that was kept; a damaged file is none."""
+    try:
+        found = Choice.from_json(json.loads(path.read_text()))
+        parse_mapping(found.mapping)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return dataclasses.replace(found, cached=True)

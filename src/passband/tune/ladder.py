@@ -1,0 +1,96 @@
+"""The scales to try: one family of mappings, laddered about a first guess."""
+
+import dataclasses
+import math
+
+import numpy as np
+from jaxtyping import Float
+
+from ..auto import Auto
+from ..mappings import Laplace, LogUniform, Positional, Random, Uniform
+
+# How far each family reaches for a Gaussian's sigma of 1: of the random ones the scales
+# that the 1D study laid side by side (protocol 3), of positional encoding what the
+# paper's tables chose for both (2 to 6, protocol 1.4).
+REACH = {Uniform: 2.0, LogUniform: 2.5, Laplace: 0.625}
+POSITIONAL = 4.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Rung:
+    """One scale to try."""
+
+    sigma: float
+    """Of the Gaussian that it corresponds to, in cycles per unit."""
+    mapping: Positional | Random
+    axes: tuple[float, ...] | None = None
+    """What each axis has of the scale; None for all of it everywhere."""
+
+    @property
+    def scale(self) -> float:
+        """The number in the mapping's word, of its widest axis."""
+        if isinstance(self.mapping, Positional):
+            return self.mapping.octaves
+        given = self.mapping.scale
+        return max(given) if isinstance(given, tuple) else given
+
+
+def rung_at(auto: Auto, sigma: float, axes: tuple[float, ...] | None = None) -> Rung:
+    """The mapping that corresponds to a Gaussian of `sigma`, to three digits."""
+    turns = 2 * math.pi if auto.base.units == "rad" else 1.0
+    if isinstance(auto.base, Positional):
+        octaves = math.log2(1 + POSITIONAL * sigma * turns)
+        return Rung(sigma, auto.at(_short(min(octaves, 100.0))))
+    scale = sigma * turns * REACH.get(type(auto.base), 1.0)
+    if axes is None:
+        return Rung(sigma, auto.at(_short(scale)))
+    return Rung(sigma, auto.at(tuple(_short(scale * a) for a in axes)), axes)
+
+
+def ladder(
+    auto: Auto,
+    centre: float,
+    *,
+    count: int,
+    spacing: float,
+    axes: tuple[float, ...] | None = None,
+) -> list[Rung]:
+    """`count` scales about a centre, each `spacing` times the one before.
+
+    Where the axes differ, as many more whose axes have scales of their own: the data
+    say whether it helps.
+    """
+    powers = np.arange(count) - (count - 1) / 2
+    sigmas = [float(centre * spacing**p) for p in powers]
+    rungs = [rung_at(auto, s) for s in sigmas]
+    if axes is not None and isinstance(auto.base, Random):
+        rungs += [rung_at(auto, s, axes) for s in sigmas]
+    return rungs
+
+
+def top_of(
+    sigmas: Float[np.ndarray, " n"], levels: Float[np.ndarray, " n"]
+) -> tuple[float, bool]:
+    """The sigma where a parabola in log sigma through the levels is highest, and
+    whether the best of them lies at an end.
+
+    Where there is no such parabola, or its top is outside, the best scale itself.
+    """
+    order = np.argsort(sigmas)
+    u, y = np.log(sigmas[order]), levels[order]
+    best = int(np.argmax(y))
+    ends = best in (0, len(y) - 1)
+    if len(y) >= 3:
+        # Of scales far below the best, a parabola would make too much.
+        near = y >= y[best] - 3.0
+        if near.sum() >= 3:
+            a, b, _ = np.polyfit(u[near], y[near], 2)
+            top = -b / (2 * a) if a < 0 else np.nan
+            gap = float(np.diff(u).max())
+            if u[0] <= top <= u[-1] and abs(top - u[best]) <= gap:
+                return float(np.exp(top)), ends
+    return float(np.exp(u[best])), ends
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.3g}")
