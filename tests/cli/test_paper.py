@@ -278,6 +278,16 @@ def test_all_goes_on_past_an_item_that_breaks(items, out, monkeypatch, capsys):
     assert "Traceback" in said.err and "fig8 failed; the others go on" in said.err
 
 
+def test_an_interrupted_all_says_how_to_go_on(items, out, capsys):
+    def interrupted(preset: Preset, say: Say) -> Outcome:
+        raise KeyboardInterrupt
+
+    items["fig9"].run = interrupted
+    assert main(["paper", "all", *out]) == 130
+    said = capsys.readouterr().err
+    assert "stopped; 1 items are finished and kept; `passband paper all --p" in said
+
+
 def test_all_ends_with_a_page_about_all(items, out, tmp_path, capsys):
     assert main(["paper", "all", *out]) == 2
     page = (tmp_path / "smoke" / "report.html").read_text()

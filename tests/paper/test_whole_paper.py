@@ -227,7 +227,7 @@ def test_the_page_stands_alone_and_says_all(tmp_path: Path):
     assert "default-src 'none'" in page
     assert "0 of 2" in page and page.count("<li class=") == 2 + 2
     for text in ("Fig. 4", "Width &lt;matters&gt;", "One. Two.", "Because.", "−0.07",
-                 "not comparable", "A note.", "1 min 1 s", "commit 0123456789",
+                 "In grey: not comparable", "A note.", "1 min 1 s", "commit 0123456789",
                  "natural ffffffffffff", "1 of 2 claims"):  # fmt: skip
         assert text in page, text
 

@@ -41,17 +41,19 @@ h3 { font-size: 1rem; margin: 1.5rem 0 0.25rem; }
   display: inline-block; width: 1.5rem; text-indent: 0; }
 .claims small { color: var(--muted); overflow-wrap: anywhere; }
 .numbers { max-width: 46rem; } .numbers th { width: auto; color: var(--ink); }
-.numbers thead th { color: var(--muted); } .numbers td { white-space: nowrap; }
+.numbers thead th { color: var(--muted); } .numbers td, .numbers thead th {
+  white-space: nowrap; }
 .numbers td, .numbers thead th + th { text-align: right; }
-.numbers .aside td { color: var(--muted); }
+.numbers .aside td, .numbers .aside th { color: #8A9199; }
 .why { border-left: 4px solid #B42318; padding-left: 0.75rem; }
 .notes { font-size: 0.92rem; padding-left: 1.2rem; max-width: 44rem; }
 details { margin: 0.75rem 0; } summary { cursor: pointer; color: var(--muted); }
 .origin { color: var(--muted); font-size: 0.85rem; overflow-wrap: anywhere; }
 @media (max-width: 40rem) { .numbers { font-size: 0.82rem; }
   .numbers th, .numbers td { padding-right: 0.4rem; } }
-@media print { section { break-inside: auto; } .matrix a { border: 1px solid #999;
-  border-left: 4px solid var(--tone); } .claims li { break-inside: avoid; } }
+@media (min-width: 40.1rem) { figure img { width: auto; max-width: 100%; } }
+@media print { p, .claims li { break-inside: avoid; } img { max-height: 14cm; }
+  .matrix a { border: 1px solid #999; border-left: 4px solid var(--tone); } }
 </style>
 """
 
@@ -82,7 +84,7 @@ class Entry:
     """(verdict, claim, detail) each."""
     rows: Sequence[Row] = ()
     notes: Sequence[str] = ()
-    picture: bytes | None = None
+    pictures: Sequence[bytes] = ()
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     origin: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     companions: "Sequence[Entry]" = ()
@@ -196,8 +198,8 @@ def _content(entry: Entry) -> list[str]:
     parts = []
     if entry.why:
         parts.append(f'<p class="why">{html.escape(entry.why)}</p>')
-    if entry.picture is not None:
-        parts.append(html.picture(entry.picture, f"{entry.name}: {entry.title}"))
+    for picture in entry.pictures:
+        parts.append(html.picture(picture, f"{entry.name}: {entry.title}"))
     if entry.claims:
         lines = [
             f'<li class="{CLASSES[v]}" data-sign="{SIGNS[v]}">{html.escape(claim)} '
@@ -259,7 +261,7 @@ def _numbers(rows: Sequence[Row]) -> str:
             known = row.comparable and None not in (row.printed, row.ours)
             assert row.printed is not None
             apart = (row.ours or 0) - row.printed
-            cells.append(_signed(apart, places) if known else "not comparable")
+            cells.append(_signed(apart, places) if known else "–")
         aside = "" if row.comparable or not compare else ' class="aside"'
         name = f'<th scope="row">{html.escape(row.name)}</th>'
         lines.append(
@@ -267,9 +269,13 @@ def _numbers(rows: Sequence[Row]) -> str:
             "</tr>"
         )
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
+    grey = compare and not all(row.comparable for row in rows)
+    note = "In grey: not comparable, for its size or its data."
     return (
         f'<table class="numbers"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table>"
+        + grey
+        * f'<p class="note">{note}</p>'
     )
 
 
@@ -278,7 +284,7 @@ def _places(printed: Sequence[float]) -> int | None:
     sizes = [abs(value) for value in printed if value]
     if not sizes or min(sizes) < 1e-3 or max(sizes) >= 1e5:
         return None
-    return max(len(f"{value:.10g}".partition(".")[2]) for value in printed)
+    return max(2, *(len(f"{value:.10g}".partition(".")[2]) for value in printed))
 
 
 def _text(value: float | None, places: int | None) -> str:

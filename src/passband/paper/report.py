@@ -35,7 +35,6 @@ def entry_of(item: Item, folder: Path, preset: Preset) -> Entry:
     except InputError as error:
         return dataclasses.replace(entry, notes=(str(error),))
     outcome = result.outcome
-    picture = results.path_of(folder, preset, item.id, ".png")
     others = [registry.get_item(id) for id in item.companions]
     return dataclasses.replace(
         entry,
@@ -47,7 +46,7 @@ def entry_of(item: Item, folder: Path, preset: Preset) -> Entry:
             for n in outcome.numbers
         ],
         notes=item.notes,
-        picture=embedded(picture) if picture.is_file() else None,
+        pictures=[embedded(path) for path in _pictures(item.id, folder, preset)],
         settings=outcome.settings,
         origin=result.provenance,
         companions=[
@@ -56,3 +55,11 @@ def entry_of(item: Item, folder: Path, preset: Preset) -> Entry:
             if results.exists(folder, preset, other.id)
         ],
     )
+
+
+def _pictures(id: str, folder: Path, preset: Preset) -> list[Path]:
+    """An item's figure, and further ones of its own (`fig5-notebook.png`)."""
+    first = results.path_of(folder, preset, id, ".png")
+    more = sorted(first.parent.glob(f"{id}-*.png"))
+    own = [path for path in more if path.stem not in registry.COMPANIONS]
+    return [path for path in (first, *own) if path.is_file()]

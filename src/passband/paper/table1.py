@@ -39,8 +39,8 @@ class Table1(Assembled):
     notes = (
         "Put together from the results of Tables 3 to 7, which judge their digits "
         "closer than here.",
-        "ATLAS is restricted and three of four meshes are reduced copies: those "
-        "columns are held to their order, not to their digits.",
+        "Other heads stand in for ATLAS, which is restricted, and other copies of "
+        "three meshes: those columns are held to their order, not to their digits.",
         "Positional encoding on NeRF has its frequencies rotated, as printed; "
         "unrotated it beats the Gaussian mapping (Table 7).",
     )
