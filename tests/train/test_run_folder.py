@@ -41,6 +41,13 @@ def test_a_new_folder_and_the_same_opened(tmp_path):
     assert RunFolder.open(folder.path).config["steps"] == 20
 
 
+def test_the_folder_of_a_simulated_run_is_known_again(tmp_path):
+    config = CONFIG | {"file": None, "simulate": "phantom.png"}
+    folder = RunFolder.create(tmp_path / "a", config)
+    assert RunFolder.open(folder.path).config == config
+    RunFolder.create(folder.path, config, overwrite=True)
+
+
 def test_an_empty_folder_may_be_used(tmp_path):
     RunFolder.create(tmp_path, CONFIG)
     assert [p.name for p in tmp_path.iterdir()] == ["config.json"]

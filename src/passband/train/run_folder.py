@@ -16,7 +16,7 @@ from .state import State
 
 _OURS = ("config.json", "metrics.jsonl", "model.safetensors", "preview.png",
          "report.html", "result.json", "state.safetensors")  # fmt: skip
-_NEEDED = ("passband", "task", "file", "sha256")  # texts that every config.json has
+_NEEDED = ("passband", "task", "sha256")  # texts that every config.json has
 
 
 class RunFolder:
