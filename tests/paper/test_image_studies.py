@@ -109,8 +109,7 @@ def test_families_off_the_curve_are_told():
     assert fig9_claims(1.0, wide=0.5)[3] == "d"
 
 
-def test_train_errors_are_not_rounded_to_bfloat16_in_full():
-    assert fig9.SETTINGS[Preset.FULL].precision == "tf32"
+def test_frequencies_of_the_full_size_are_octaves():
     assert fig9.SETTINGS[Preset.FULL].targets().tolist() == pytest.approx(
         [1, 2, 4, 8, 16, 32, 64]
     )
