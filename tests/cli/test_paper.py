@@ -149,7 +149,7 @@ def test_list_tells_each_items_verdict(items, out, capsys):
     assert main(["paper", "list", *out]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     # Seconds of smoke, small and full; those that no run has measured are marked.
-    assert lines[1] == "fig8 9, Fig. 9 ~5 ~60 ~40 not run A made-up figure"
+    assert lines[1] == "fig8 9, Fig. 9 ~4 ~60 ~40 not run A made-up figure"
     assert lines[2].startswith("fig9 9, Fig. 9 0 ~60 ~100 differs 20")
     assert lines[3].endswith("not run A made-up figure (photos: photos not here)")
 
@@ -256,7 +256,9 @@ def test_all_stops_at_a_full_disk_and_keeps_what_is_finished(
     assert main(["paper", "all", "--quiet", *out]) == 2
     said = capsys.readouterr().err
     assert "fig9.npz` cannot be written: No space left on device; 1 items are" in said
-    assert "`passband paper all --preset smoke --resume` goes on" in said
+    assert (
+        f"`passband paper all --preset smoke --resume --out {tmp_path}` goes on" in said
+    )
     assert items["fig11"].runs == 0  # nothing more is computed for a full disk
     monkeypatch.undo()
     monkeypatch.setattr(registry, "IDS", tuple(items))

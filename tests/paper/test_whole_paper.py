@@ -53,7 +53,7 @@ def test_costs_are_measured_where_there_is_a_result(tmp_path: Path):
     results.save(tmp_path, results.Result("fig2", Preset.SMALL, outcome, told))
     found = plan.costs(tmp_path, "fig2")
     assert found[Preset.SMALL] == plan.Cost(12.5, True)
-    assert found[Preset.FULL].seconds and not found[Preset.FULL].measured
+    assert found[Preset.FULL] == plan.Cost(2.0, False)
     assert plan.costs(tmp_path, "table3-sweep")[Preset.FULL].seconds is None
 
 

@@ -32,7 +32,7 @@ VERBS: dict[tuple[str, ...], tuple[str, str]] = {
     ("bench",): ("bench", "training throughput of this machine"),
     ("ntk",): ("ntk", "kernel, spectrum and predicted convergence of a mapping"),
     ("data",): ("data", "named data sets: list, path, fetch"),
-    ("paper",): ("paper", "the paper's tables and figures: list, run"),
+    ("paper",): ("paper", "the paper's tables and figures: list, run, all, report"),
 }
 
 

@@ -131,7 +131,7 @@ def _run(
         if action == "all":
             console.error(f"passband: stopped; {runs.how_to_go_on()}")
         raise
-    if action == "all" and runs.results:
+    if action == "all" and runs.results and not runs.broken_disk:
         report(folder, preset, console, aside=True)
     if options.json:
         content = {

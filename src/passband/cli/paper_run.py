@@ -1,8 +1,10 @@
 """Running items of the paper one after the other, and what may go wrong on the way."""
 
 import errno
+import shlex
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -47,34 +49,46 @@ class Runs:
 
     def run(self, items: list[Item]) -> None:
         """Run them in this order."""
+        drawings: deque[tuple[Item, Future[list[Path]]]] = deque()
         with ThreadPoolExecutor(max_workers=1) as artist:
-            drawings: dict[str, Future[list[Path]]] = {}
             for item in items:
-                result = self._try(item, self._result)
-                if result is None and self.broken_disk:
-                    break
+                result = self._try(item, lambda item=item: self._result(item))
                 if result is not None:
                     self._tell(item, result)
-                    drawings[item.id] = artist.submit(self._drawn, item)
-            for item in items:
-                if item.id in drawings:
-                    self._try(item, lambda item: self._said(drawings[item.id].result()))
+                    drawings.append((item, artist.submit(self._drawn, item)))
+                self._collect(drawings, wait=False)
+                if self.broken_disk:
+                    artist.shutdown(cancel_futures=True)
+                    return
+            self._collect(drawings, wait=True)
 
     def draw(self, items: list[Item]) -> None:
         """Draw them again from their results."""
         for item in items:
-            self._said(self._drawn(item))
+            for path in self._drawn(item):
+                self.console.say(f"drew {path}")
             self._tell(item, results.load(self.folder, self.preset, item.id))
 
     def how_to_go_on(self) -> str:
         """What is kept after a stop, and the command that does the rest."""
         command = f"passband paper all --preset {self.preset.value} --resume"
+        if self.folder != Path("results"):
+            command += f" --out {shlex.quote(str(self.folder))}"
         return f"{len(self.results)} items are finished and kept; `{command}` goes on"
 
-    def _try(self, item: Item, do: Callable[[Item], Any]) -> Any:
+    def _collect(
+        self, drawings: "deque[tuple[Item, Future[list[Path]]]]", *, wait: bool
+    ) -> None:
+        """Say which figures are drawn, or why one is not."""
+        while drawings and not self.broken_disk and (wait or drawings[0][1].done()):
+            item, drawn = drawings.popleft()
+            for path in self._try(item, drawn.result) or ():
+                self.console.say(f"drew {path}")
+
+    def _try(self, item: Item, do: Callable[[], Any]) -> Any:
         """What `do` gives; where all are run, None for an item that fails."""
         try:
-            return do(item)
+            return do()
         except InputError as error:
             if not self.whole:
                 raise
@@ -158,10 +172,6 @@ class Runs:
     def _drawn(self, item: Item) -> list[Path]:
         result = results.load(self.folder, self.preset, item.id)
         return results.save_figures(self.folder, self.preset, item.draw(result.outcome))
-
-    def _said(self, paths: list[Path]) -> None:
-        for path in paths:
-            self.console.say(f"drew {path}")
 
     def _tell(self, item: Item, result: Result) -> None:
         self.results.append(result)
