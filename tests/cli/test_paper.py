@@ -154,6 +154,16 @@ def test_list_tells_each_items_verdict(items, out, capsys):
     assert lines[3].endswith("not run A made-up figure (photos: photos not here)")
 
 
+def test_companions_are_listed_and_run_when_asked_for(items, out, monkeypatch, capsys):
+    monkeypatch.setattr(registry, "COMPANIONS", ("fig8",))
+    monkeypatch.setattr(registry, "IDS", ("fig9",))
+    for more, ids in (([], ["fig9"]), (["--companions"], ["fig9", "fig8"])):
+        assert main(["paper", "list", "--json", *more, *out]) == 0
+        assert [row["id"] for row in json.loads(capsys.readouterr().out)] == ids
+    assert main(["paper", "all", "--companions", "--quiet", *out]) == 0
+    assert items["fig8"].runs == items["fig9"].runs == 1
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -38,7 +38,7 @@ class Options(Output):
     out: str = option("results", "folder of the results", metavar="DIR")
     resume: bool = option(False, "leave out the items whose result is there already")
     companions: bool = option(
-        False, "all: also the sweeps and seeds that the paper does not print"
+        False, "all, list: also the sweeps and seeds that the paper does not print"
     )
     seeds: int | None = option(
         None,
@@ -70,12 +70,12 @@ def run(options: Options, given: set[str]) -> int:
 
         return report(folder, preset, console)
     items = [registry.get_item(id) for id in dict.fromkeys(ids or registry.IDS)]
+    if action in ("list", "all") and options.companions:
+        items += [registry.get_item(id) for id in registry.COMPANIONS]
     if action == "list":
         from .paper_list import list_items
 
         return list_items(items, folder, preset, options)
-    if action == "all" and options.companions:
-        items += [registry.get_item(id) for id in registry.COMPANIONS]
     if options.seeds is not None:
         items = _with_seeds(items, options.seeds)
     if action != "draw":

@@ -52,14 +52,17 @@ def _row(
 
 def _lines(rows: list[dict[str, Any]], folder: Path, items: list[Item]) -> list[str]:
     wide = max(len(row["section"]) for row in rows)
-    head = f"{'id':8s} {'section':{wide}s}  {'smoke':>6s} {'small':>6s} {'full':>6s}"
+    long = max(len(row["id"]) for row in rows)
+    head = (
+        f"{'id':{long}s} {'section':{wide}s}  {'smoke':>6s} {'small':>6s} {'full':>6s}"
+    )
     preset = rows[0]["preset"]
     lines = [f"{head}  {f'last {preset} run':26s} title (and the data of full)"]
     for row, item in zip(rows, items, strict=True):
         times = " ".join(f"{_time(c):>6s}" for c in costs(folder, item.id).values())
         last = row["verdict"] or "not run"
         last += f" {row['date']}" if row["date"] else ""
-        where = f"{row['id']:8s} {row['section']:{wide}s}  {times}"
+        where = f"{row['id']:{long}s} {row['section']:{wide}s}  {times}"
         lines.append(f"{where}  {last:26s} {row['title']}{_needs(row)}")
     lines.append("seconds; ~ is an estimate for 2 cores, or for an H200 in full")
     return lines

@@ -48,7 +48,8 @@ def entry_of(item: Item, folder: Path, preset: Preset) -> Entry:
         notes=item.notes,
         pictures=[embedded(path) for path in _pictures(item.id, folder, preset)],
         settings=outcome.settings,
-        origin=result.provenance,
+        # Results of older versions tell their seeds among the settings only.
+        origin={"seeds": outcome.settings.get("keys")} | result.provenance,
         companions=[
             entry_of(other, folder, preset)
             for other in others
