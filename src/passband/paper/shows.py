@@ -28,7 +28,8 @@ SHOWS: dict[str, str] = {
     "drawn from, for three classes of signals. The four families fall on one curve: "
     "width matters, shape does not.",
     "fig5": "Amplitudes found by gradient descent on the kernel's prediction, beside "
-    "a sweep of power laws. One tuned number does about as well as all of them.",
+    "a sweep of power laws. One tuned number comes near to what all of them together "
+    "reach.",
     "fig6": "PSNR against the number of features for three depths. Shallow networks "
     "need more features than deep ones.",
     "fig7": "One or two input frequencies and the spectrum that the kernel makes of "
@@ -53,8 +54,8 @@ SHOWS: dict[str, str] = {
     "fig16": "Surfaces that the networks have learned, drawn by their normals. "
     "Fourier features bring the scales of the dragon, and 2 MB hold them.",
     "fig17": "Densities from 20 projections as each mapping has them, and as "
-    "classical methods have them. Gaussian features show the finest structures of "
-    "the networks.",
+    "classical methods have them. Without Fourier features the inner structures run "
+    "into each other.",
     "fig18": "Planes of one volume as each mapping has it. Without a mapping only "
     "the outline of the head is there.",
     "fig19": "Three views that no network has seen, as four mappings have them. "
