@@ -81,13 +81,13 @@ def test_half_a_turn_mirrors_the_detector():
 
 
 def test_views_in_parts_are_the_views(monkeypatch):
-    side = 31  # in no other test, so that it is compiled here
-    monkeypatch.setattr(module, "AT_ONCE", 7 * side * side)  # 3 parts, the last short
+    side, angles = 31, ANGLES[:11]  # in no other test, so that it is compiled here
+    monkeypatch.setattr(module, "AT_ONCE", 7 * side * side)  # 7 and 4; back, 6 and 5
     picture = jnp.asarray(bumps(side))
-    A = radon(ANGLES, side)
-    alone = jnp.concatenate([A.view(k)(picture) for k in range(len(ANGLES))])
+    A = radon(angles, side)
+    alone = jnp.concatenate([A.view(k)(picture) for k in range(11)])
     np.testing.assert_allclose(A(picture), alone, rtol=1e-5, atol=1e-6)
-    back = sum(A.view(k).H(alone[k : k + 1]) for k in range(len(ANGLES)))
+    back = sum(A.view(k).H(alone[k : k + 1]) for k in range(11))
     np.testing.assert_allclose(A.H(alone), back, rtol=1e-4)
 
 
