@@ -53,15 +53,17 @@ def chosen_total_variation(
     keep: Bool[Array, "..."],
     *,
     shares: Sequence[float] = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4),
-    search: int = 60,
+    search: int = 150,
     iterations: int = 200,
     low: float = 0.0,
     high: float | None = None,
 ) -> Chosen:
-    """Total variation whose weight predicts the held-out measurements best.
+    """Total variation with the largest weight that predicts the held-out well.
 
     Weights are shares of the largest |A^H y|, above which nothing is left but a
-    constant, from large to small, each started from the last.
+    constant, from large to small, each started from the last. Noise in what is held out
+    makes its error flat about the best weight: of those within one standard error of
+    the lowest, 1 / sqrt(2 n) of it for n numbers, the smoothest is taken.
 
     Args:
         keep: which measurements are fitted; the others choose the weight.
@@ -76,7 +78,9 @@ def chosen_total_variation(
     for weight in (share * top for share in shares):
         x = _solve(known, y, x, jnp.float32(weight), norm, search, low, high)
         found[weight] = relative_error(forward(x), measurements, ~keep), x
-    best = min(found, key=lambda weight: found[weight][0])
+    lowest = min(error for error, _ in found.values())
+    near = lowest * (1 + 1 / math.sqrt(2 * max(1, int(jnp.sum(~keep)))))
+    best = max(weight for weight, (error, _) in found.items() if error <= near)
     x = found[best][1]
     x = _solve(known, y, x, jnp.float32(best), norm, iterations, low, high)
     return Chosen(np.asarray(x), best, {w: e for w, (e, _) in found.items()})

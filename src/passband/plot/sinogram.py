@@ -75,6 +75,7 @@ def sinogram_figure(
         note = f"{gone.mean():.1%} of the rays were held out " + (
             "as whole views, marked by triangles" if len(whole) else "(dots)"
         )
+        axes.set_xlim(-0.5, bins - 0.5)
         width, height = figure.get_size_inches()
         figure.text(MARGIN / width, 0.14 / height, note, fontsize=8, color=MUTED)
     return figure

@@ -13,7 +13,7 @@ from .ct import CTTask, kept_rays
 
 
 def baselines(
-    task: CTTask, *, iterations: int = 200, search: int = 60, steps: int = 1000
+    task: CTTask, *, iterations: int = 200, search: int = 150, steps: int = 1000
 ) -> dict[str, np.ndarray]:
     """Filtered back-projection, SART, total variation and a free grid, by name.
 
