@@ -20,8 +20,11 @@ from .device import device_name
 from .fit_job import FitJob
 from .tune_trials import trials
 
+NOT_OF_A_FIT = {"mapping", "out", "json", "quiet", "kernel", "guess", "fresh", "steps",
+                "batch"}  # fmt: skip
 
-def tune(job: FitJob, options: Any) -> int:
+
+def tune(job: FitJob, options: Any, given: set[str]) -> int:
     """Choose a scale for a file, and leave curve, JSON and report in a folder."""
     console = Console(json=options.json, quiet=options.quiet)
     auto = parse_mapping(options.mapping)
@@ -63,7 +66,8 @@ def tune(job: FitJob, options: Any) -> int:
         },
         figures=figures,
     )  # fmt: skip
-    console.result(content, _text(choice, job.name, source, folder))
+    text = f"{_text(choice)}\nfit     {_command(job.name, options, given, choice)}"
+    console.result(content, f"{text}\nreport  {folder}/report.html")
     return 0
 
 
@@ -89,14 +93,22 @@ def choice_for(
     )  # fmt: skip
 
 
-def _text(choice: Choice, task: str, source: Path, folder: Path) -> str:
-    spent = duration(sum(choice.seconds.values()))
-    lines = [choice.summary()]
-    lines.append(
-        "  taken from an earlier choice" if choice.cached else f"  chosen in {spent}"
-    )
-    lines.append(
-        f"fit     passband fit {task} {shlex.quote(str(source))} --mapping "
-        f"{choice.mapping}\nreport  {folder}/report.html"
-    )
-    return "\n".join(lines)
+def _text(choice: Choice) -> str:
+    spent = f"chosen in {duration(sum(choice.seconds.values()))}"
+    seen = "known from an earlier choice" if choice.cached else spent
+    return f"{choice.summary()}\n  {seen}"
+
+
+def _command(task: str, options: Any, given: set[str], choice: Choice) -> str:
+    """The fit that the choice was made for."""
+    words = ["passband", "fit", task]
+    for f in dataclasses.fields(options):
+        value = getattr(options, f.name)
+        if f.name not in given or f.name in NOT_OF_A_FIT:
+            continue
+        if f.metadata.get("positional"):
+            words.append(shlex.quote(str(value)))
+            continue
+        words.append(f"--{f.name.replace('_', '-')}")
+        words += [] if value is True else [shlex.quote(str(value))]
+    return " ".join([*words, "--mapping", choice.mapping])

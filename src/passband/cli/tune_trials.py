@@ -56,11 +56,13 @@ CPU = {
     "signal": Size(1600, 1024),
     "shape": Size(400, 1024),
     "ct": Size(400, 64**2),
-    "mri": Size(160, 24**3),
+    "mri": Size(160, 20**3),
     "nerf": Size(400, 64),
 }
-MOST, CPU_MOST = 2**18, 2**14
-"""Samples of a grid that the trials see."""
+MOST, CPU_MOST, CPU_LEAST = 2**18, 2**14, 2**12
+"""Samples of a grid that the trials see: on a CPU a quarter, between these two."""
+CPU_PASS = 16
+"""Steps that a pass over these takes on a CPU, at least."""
 
 
 def trials(
@@ -104,19 +106,28 @@ def _image(job: ImageJob, options: Any, size: Size, on_cpu: bool) -> Problem:
         index, _ = split_pixels(values.shape[:2], options.holdout, options.seed)
         known = np.zeros(values.shape[:2], bool)
         known.flat[slice(None) if index is None else index] = True
+    most, batch = _cut(values[..., 0].size, size, on_cpu)
     return grid_problem(
-        values, step=step, known=known, most=CPU_MOST if on_cpu else MOST,
-        batch=size.points, seed=options.seed, name="pixels",
+        values, step=step, known=known, most=most, batch=batch, seed=options.seed,
+        name="pixels",
     )  # fmt: skip
 
 
 def _signal(job: SignalJob, options: Any, size: Size, on_cpu: bool) -> Problem:
     low, high = job.signal.low, job.signal.high
     values = (job.signal.values - low) / (high - low)
+    most, batch = _cut(len(values), size, on_cpu)
     return grid_problem(
-        values, most=CPU_MOST if on_cpu else MOST, batch=size.points,
-        seed=options.seed, name="samples",
-    )  # fmt: skip
+        values, most=most, batch=batch, seed=options.seed, name="samples"
+    )
+
+
+def _cut(samples: int, size: Size, on_cpu: bool) -> tuple[int, int]:
+    """How many samples the trials see, and how many of them a step."""
+    if not on_cpu:
+        return MOST, size.points
+    most = int(np.clip(samples // 4, CPU_LEAST, CPU_MOST))
+    return most, int(np.clip(min(most, samples) // CPU_PASS, 64, size.points))
 
 
 def _shape(job: ShapeJob, options: Any, size: Size, on_cpu: bool) -> Problem:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+DEEP = 6.0  # dB below the best that are shown
 WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM = 5.6, 3.0, 0.75, 0.25, 0.75, 0.6
 
 
@@ -43,7 +44,7 @@ def sigma_curve(
         word: the chosen mapping.
         predicted: the kernel's levels (s,): drawn to the height of the measured ones,
             for it is their order that they predict.
-        nyquist: marked where it lies inside.
+        nyquist: marked, or named where it lies beyond.
     """
     x = np.asarray(scales, float)
     order = np.argsort(x)
@@ -71,7 +72,10 @@ def sigma_curve(
         axes.plot(x, y, "--", color=INK, linewidth=1.1, label="the kernel's prediction")
     _frame(axes, x, levels, octaves)
     axes.axvline(chosen, color=INK, linewidth=1.2)
-    if nyquist is not None and axes.get_xlim()[0] < nyquist < axes.get_xlim()[1]:
+    if nyquist is not None and nyquist >= axes.get_xlim()[1]:
+        axes.text(0.99, 0.97, f"Nyquist {nyquist:g} →", transform=axes.transAxes,
+                  ha="right", va="top", fontsize=8, color=MUTED)  # fmt: skip
+    elif nyquist is not None:
         axes.axvline(nyquist, color=MUTED, linestyle=":", linewidth=1.2)
         axes.text(nyquist, 0.97, " Nyquist", transform=axes.get_xaxis_transform(),
                   va="top", fontsize=8, color=MUTED)  # fmt: skip
@@ -123,7 +127,8 @@ def _frame(
     if levels and any(y.size for y in levels):
         every = np.concatenate(levels)
         room = max(0.3, 0.08 * float(np.ptp(every)))
-        axes.set_ylim(every.min() - room, every.max() + room)
+        # A scale far too high falls without end, and would press the rest flat.
+        axes.set_ylim(max(every.min(), every.max() - DEEP) - room, every.max() + room)
     if octaves:
         axes.set_xlim(x[0] - 0.2, x[-1] + 0.2)
         return

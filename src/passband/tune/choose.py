@@ -236,13 +236,13 @@ def _agreement(swept: Swept | None) -> float | None:
 
 
 def _costs(rungs: list[Rung], swept: Swept | None, best: Rung) -> dict[str, Any]:
-    """dB below the best: of the last rung where a scale came so far, else of the
-    first."""
+    """dB below the best, at the last comparison that a scale took part in."""
     if swept is None:
         return {"cost": [None] * len(rungs), "half": None, "twice": None}
-    first, last = _mean(swept, 0), _mean(swept, -1)
-    early, late = np.nanmax(first) - first, np.nanmax(last) - last
-    cost = np.where(np.isfinite(late), late, np.maximum(early, np.nanmax(late)))
+    cost = np.full(len(rungs), np.nan)
+    for k in range(len(swept.rungs)):
+        means = _mean(swept, k)
+        cost = np.where(np.isnan(means), cost, np.nanmax(means) - means)
     mine = [i for i, r in enumerate(rungs) if r.axes == best.axes]
     order = sorted(mine, key=lambda i: rungs[i].sigma)
     x, y = np.log([rungs[i].sigma for i in order]), cost[order]

@@ -8,6 +8,7 @@ is called half as often, and nothing is compiled anew.
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -104,8 +105,7 @@ def sweep(
     states = jax.tree.map(_together, *first)
     length = max(1, plan.rungs[0] // plan.looks)
     begun = time.perf_counter()
-    take = jnp.arange(seats)
-    program = _train.lower(held, states, take, optimiser, length).compile()  # pyright: ignore[reportFunctionMemberAccess]
+    program = _program(held, states, seats, length)
     compiled = time.perf_counter()
     alive = list(range(len(mappings)))
     steps, rows, ends, done = [], [], [], 0
@@ -182,6 +182,19 @@ def _train(
 
     errors = eqx.filter_vmap(error)(moved)
     return jax.tree.map(lambda x, y: x.at[seats].set(y), states, moved), errors
+
+
+_PROGRAMS: dict[Any, Callable] = {}
+
+
+def _program(held: Held, states: State, seats: int, length: int) -> Callable:
+    """The compiled program; data of one shape share it."""
+    leaves, structure = jax.tree.flatten((held, states))
+    name = structure, tuple((x.shape, str(x.dtype)) for x in leaves), seats, length
+    if name not in _PROGRAMS:
+        lowered = _train.lower(held, states, jnp.arange(seats), adam(), length)  # pyright: ignore[reportFunctionMemberAccess]
+        _PROGRAMS[name] = lowered.compile()
+    return _PROGRAMS[name]
 
 
 def _exact(field: Field) -> Field:
