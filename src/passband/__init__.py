@@ -7,6 +7,7 @@ from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import theory as theory
+    from . import tune as tune
     from .api import fit as fit
     from .api import fit_population as fit_population
     from .errors import InputError as InputError
@@ -37,7 +38,7 @@ _HOMES = {
     "words": ("parse_mapping",),
 }  # fmt: skip
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("theory", "units")
+_MODULES = ("theory", "tune", "units")
 __all__ = ["__version__", *_MODULES, *_WHERE]  # pyright: ignore
 
 

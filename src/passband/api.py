@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import optax
 
+from .auto import Auto
 from .errors import InputError
 from .field import Field, make_field
 from .mappings import AnyKey, Mapping
@@ -17,6 +18,7 @@ from .train.loop import Config, History, OnChunk, run
 from .train.memory import check_fits
 from .train.population import run_population
 from .train.state import Rate
+from .words import parse_mapping
 
 
 def fit(
@@ -36,7 +38,8 @@ def fit(
 ) -> tuple[Field, History]:
     """Fit (n, d) -> (n, c) data: a field in the units of `values`, and its history.
 
-    Scales are in cycles per unit of `coords`, as they are given.
+    Scales are in cycles per unit of `coords`, as they are given; `gaussian:auto` has
+    one chosen by points held out, which takes less long than the fit.
 
     Example:
         >>> import numpy as np, passband as pb
@@ -49,6 +52,15 @@ def fit(
         raise InputError(f"`batch` (={batch}) must be at least 1")
     task = regression_task(coords, values, batch=batch)
     config = Config(steps=steps, rate=rate, precision=precision)
+    mapping = parse_mapping(mapping)
+    if isinstance(mapping, Auto):
+        from .tune.points import choose_for_points
+
+        choice = choose_for_points(
+            np.asarray(task.coords), np.asarray(task.values), mapping, steps=steps,
+            rate=rate, layers=layers, width=width, precision=precision,
+        )  # fmt: skip
+        mapping = parse_mapping(choice.mapping)
     first, second = jax.random.split(_key(key))
     field = make_field(
         mapping,

@@ -18,14 +18,19 @@ from ..words import parse_mapping
 from .console import Console, duration
 from .device import device_name
 from .fit_job import FitJob
+from .fit_options import FitOptions
 from .tune_trials import trials
 
 NOT_OF_A_FIT = {"mapping", "out", "json", "quiet", "kernel", "guess", "fresh", "steps",
                 "batch"}  # fmt: skip
 
 
-def tune(job: FitJob, options: Any, given: set[str]) -> int:
-    """Choose a scale for a file, and leave curve, JSON and report in a folder."""
+def tune(job: FitJob, fit: type[FitOptions], options: Any, given: set[str]) -> int:
+    """Choose a scale for a file, and leave curve, JSON and report in a folder.
+
+    Args:
+        fit: the options of the task's fit; a job knows these.
+    """
     console = Console(json=options.json, quiet=options.quiet)
     auto = parse_mapping(options.mapping)
     if not isinstance(auto, Auto):
@@ -33,12 +38,14 @@ def tune(job: FitJob, options: Any, given: set[str]) -> int:
             f"`--mapping` (={options.mapping}) has its scale already; name a family, "
             "such as gaussian:auto or positional:auto"
         )
-    job.read(options, console)
+    names = [f.name for f in dataclasses.fields(fit) if hasattr(options, f.name)]
+    asked = fit(**{name: getattr(options, name) for name in names})
+    job.read(asked, console)
     choice = choice_for(
-        job, options, auto, console, steps=options.steps, batch=options.batch,
+        job, asked, auto, console, steps=options.steps, batch=options.batch,
         kernel=options.kernel, train=not options.guess, fresh=options.fresh,
     )  # fmt: skip
-    source = job.source(options)
+    source = job.source(asked)
     folder = Path(options.out or f"runs/{source.stem}-tune")
     make_folder(folder)
     content = {
@@ -73,7 +80,7 @@ def tune(job: FitJob, options: Any, given: set[str]) -> int:
 
 def choice_for(
     job: FitJob,
-    options: Any,
+    options: FitOptions,
     auto: Auto,
     console: Console,
     *,

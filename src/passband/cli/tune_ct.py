@@ -16,4 +16,4 @@ def run(options: Any, given: set[str]) -> int:
     from .ct_job import CTJob
     from .tune import tune
 
-    return tune(CTJob(), options, given)
+    return tune(CTJob(), FitOptions, options, given)

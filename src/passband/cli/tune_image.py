@@ -16,4 +16,4 @@ def run(options: Any, given: set[str]) -> int:
     from .image_job import ImageJob
     from .tune import tune
 
-    return tune(ImageJob(), options, given)
+    return tune(ImageJob(), FitOptions, options, given)

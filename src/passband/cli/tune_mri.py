@@ -16,4 +16,4 @@ def run(options: Any, given: set[str]) -> int:
     from .mri_job import MriJob
     from .tune import tune
 
-    return tune(MriJob(), options, given)
+    return tune(MriJob(), FitOptions, options, given)

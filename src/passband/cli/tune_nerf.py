@@ -16,4 +16,4 @@ def run(options: Any, given: set[str]) -> int:
     from .nerf_job import NerfJob
     from .tune import tune
 
-    return tune(NerfJob(), options, given)
+    return tune(NerfJob(), FitOptions, options, given)

@@ -16,4 +16,4 @@ def run(options: Any, given: set[str]) -> int:
     from .shape_job import ShapeJob
     from .tune import tune
 
-    return tune(ShapeJob(), options, given)
+    return tune(ShapeJob(), FitOptions, options, given)

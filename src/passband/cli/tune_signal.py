@@ -16,4 +16,4 @@ def run(options: Any, given: set[str]) -> int:
     from .signal_job import SignalJob
     from .tune import tune
 
-    return tune(SignalJob(), options, given)
+    return tune(SignalJob(), FitOptions, options, given)

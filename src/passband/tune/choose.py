@@ -124,7 +124,7 @@ def _choose(
         axes=[None if r.axes is None else list(r.axes) for r in rungs],
         predicted=None if predicted is None else [float(x) for x in predicted],
         curves=[] if swept is None else _curves(swept),
-        blank=float(level(np.asarray(problem.blank))) if problem.blank > 0 else None,
+        blank=-10 * math.log10(problem.blank) if problem.blank > 0 else None,
         **_costs(rungs, swept, best),
         agreement=_agreement(swept),
         kernel_agreement=None

@@ -61,7 +61,7 @@ def grid_problem(
     if len(index) >= FEWEST and blank > 0:
         coords = grid_points(index, sides, apart)
         flat = values.reshape(-1, values.shape[-1])[index]
-        rest, out = _split(len(index), seed)
+        rest, out = split(len(index), seed)
         size = None if batch is None or batch >= len(rest) else batch
         task = RegressionTask(
             jnp.asarray(coords[rest]), jnp.asarray(flat[rest]),
@@ -99,7 +99,8 @@ def _xy(parts: tuple) -> tuple:
     return parts if len(parts) < 2 else (parts[1], parts[0], *parts[2:])
 
 
-def _split(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def split(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which of n points train, and which are held out."""
     count = max(4, round(HOLDOUT * n))
     order = np.random.default_rng(seed).permutation(n)
     return np.sort(order[count:]), np.sort(order[:count])
@@ -133,7 +134,7 @@ def _patches(values: np.ndarray, step: float, seed: int) -> Patches | None:
         columns.append(values[cut].reshape(math.prod(size), -1))
     n = math.prod(size)
     held = np.zeros(n, bool)
-    held[_split(n, seed)[1]] = True
+    held[split(n, seed)[1]] = True
     coords = grid_points(np.arange(n), size, step).astype(np.float64)
     return Patches(coords, held, np.concatenate(columns, axis=1).astype(np.float64))
 

@@ -56,12 +56,17 @@ class Swept:
     """Held-out errors; NaN once a scale has fallen out, infinite for a run that blew
     up."""
     rungs: tuple[int, ...]
+    lately: int
+    """Looks that count at the end of a rung."""
     seconds: float
     compiling: float
 
     def at(self, rung: int) -> Float[np.ndarray, "scales seeds"]:
-        """The errors at the end of a rung."""
-        return self.errors[int(np.searchsorted(self.steps, self.rungs[rung]))]
+        """The errors at the end of a rung: the geometric mean of its last looks, for a
+        single one shows the step it was taken after too."""
+        end = int(np.searchsorted(self.steps, self.rungs[rung])) + 1
+        with np.errstate(divide="ignore"):
+            return np.exp(np.log(self.errors[end - self.lately : end]).mean(axis=0))
 
     def last(self) -> Float[np.ndarray, "scales seeds"]:
         """The last error of every scale, whenever it fell out."""
@@ -132,10 +137,16 @@ def sweep(
         ends.append(done)
         rows += list(block.reshape(times, len(mappings), plan.seeds))
         if k < len(plan.keep):
-            alive = survivors(level(rows[-1]).mean(axis=1), alive, plan.keep[k])
+            late = np.stack(rows[-max(1, plan.looks // 2) :])
+            alive = survivors(level(late).mean(axis=(0, 2)), alive, plan.keep[k])
     now = time.perf_counter()
     return Swept(
-        np.asarray(steps), np.stack(rows), tuple(ends), now - compiled, compiled - begun
+        np.asarray(steps),
+        np.stack(rows),
+        tuple(ends),
+        max(1, plan.looks // 2),
+        now - compiled,
+        compiled - begun,
     )
 
 

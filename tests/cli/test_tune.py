@@ -1,0 +1,65 @@
+"""`passband tune`, and a fit whose mapping says `auto`."""
+
+import json
+
+import pytest
+
+from passband.cli import tune as tune_module
+from passband.cli.main import main
+
+QUICK = ("--layers", "2", "--width", "8", "--quiet")
+
+
+@pytest.fixture(autouse=True)
+def cache(here, monkeypatch):
+    """A cache of its own."""
+    monkeypatch.setattr(tune_module, "cache_folder", lambda: here / "cache")
+
+
+def test_a_choice_leaves_curve_json_and_report(here, capsys):
+    words = ["tune", "image", "photo.png", "--out", "chosen", "--steps", "24",
+             "--mapping", "gaussian:auto,m=8", "--kernel", *QUICK]  # fmt: skip
+    assert main([*words, "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["task"] == "image"
+    assert content["mapping"] == f"gaussian:{content['scale']:g},m=8"
+    assert content["nyquist"] == 16
+    assert len(content["predicted"]) == len(content["scales"]) == 8
+    assert [c["steps"] for c in content["curves"]] == [6, 12, 24]
+    assert sum(m is not None for m in content["curves"][2]["mean"]) == 3
+    assert (here / "chosen" / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert "Which scale" in (here / "chosen" / "report.html").read_text()
+    assert main(words[:-1]) == 0  # known from the first time
+    out = capsys.readouterr().out
+    assert "known from an earlier choice" in out
+    assert "passband fit image photo.png --layers 2 --width 8 --mapping " in out
+
+
+def test_a_fit_records_what_it_chose_and_resumes(here, capsys):
+    words = ["fit", "image", "photo.png", "--out", "run", "--mapping",
+             "positional:auto,m=8", "--batch", "64", *QUICK]  # fmt: skip
+    assert main([*words, "--steps", "8"]) == 0
+    config = json.loads((here / "run" / "config.json").read_text())
+    assert config["mapping_given"] == "positional:auto,m=8"
+    assert config["mapping"].startswith("positional:")
+    result = json.loads((here / "run" / "result.json").read_text())
+    assert result["mapping"] == config["mapping"] == result["tuned"]["mapping"]
+    assert "Which scale" in (here / "run" / "report.html").read_text()
+    assert main([*words, "--steps", "12", "--resume"]) == 0
+    again = json.loads((here / "run" / "config.json").read_text())
+    assert again["mapping"] == config["mapping"]
+    assert again["mapping_given"] == config["mapping_given"]
+    capsys.readouterr()
+
+
+def test_a_guess_takes_no_training(here, capsys):
+    assert main(["tune", "image", "photo.png", "--guess", "--json", "--quiet"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["curves"] == []
+    assert content["sigma"] == content["guess"]
+
+
+def test_a_mapping_with_its_scale_is_refused(here, fails):
+    assert "`--mapping` (=gaussian:4)" in fails(
+        "tune", "image", "photo.png", "--mapping", "gaussian:4"
+    )

@@ -1,0 +1,86 @@
+"""What is chosen for easy data, hard data, and data that say nothing."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from passband.errors import InputError
+from passband.tune import Choice, Plan, choose, grid_problem, points_problem
+
+PLAN = Plan(rungs=(30, 60), keep=(4,), rate=1e-2, layers=3, width=16, looks=1, seats=2)
+WORD = "gaussian:auto,m=16"
+
+
+def chosen(values: np.ndarray, **more) -> Choice:
+    problem = grid_problem(values.astype(np.float32)[..., None], batch=128)
+    return choose(problem, WORD, PLAN, **more)
+
+
+def plane(rows: int = 16, columns: int = 16) -> tuple[np.ndarray, np.ndarray]:
+    y, x = np.mgrid[:rows, :columns] / max(rows, columns)
+    return x, y
+
+
+def test_a_small_picture_has_a_top_between_too_low_and_too_high(tmp_path):
+    x, y = plane()
+    values = 0.5 + 0.2 * np.sin(12 * x + 5 * y) + 0.2 * np.cos(14 * y - 3 * x)
+    first = chosen(values, cache=tmp_path)
+    assert first.told
+    assert first.cost[0] is not None
+    assert first.cost[0] > 1  # far too low
+    assert first.cost[-1] is not None
+    assert first.cost[-1] > 1  # far too high
+    assert min(first.sigmas) < first.sigma < max(first.sigmas)
+    assert first.mapping == f"gaussian:{first.scale:g},m=16"
+    assert not first.cached
+    again = chosen(values, cache=tmp_path)
+    assert again == dataclasses.replace(first, cached=True)
+    [file] = tmp_path.iterdir()
+    file.write_text(json.dumps({"mapping": "gaussian:3"}))  # damaged: chosen anew
+    assert chosen(values, cache=tmp_path).mapping == first.mapping
+
+
+def test_noise_is_called_noise():
+    found = chosen(np.random.default_rng(0).random((16, 16)))
+    assert not found.told
+    assert "look like noise" in found.notes[0]
+
+
+def test_a_single_edge_and_a_picture_that_is_not_square():
+    x, y = plane()
+    edge = chosen((x + y > 0.9).astype(float))
+    assert edge.told
+    x, y = plane(8, 32)
+    wide = chosen(0.5 + 0.2 * np.sin(24 * x + 9 * y) + 0.2 * np.cos(22 * y - 18 * x))
+    assert wide.sigma > 0
+    assert wide.nyquist == 16
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (24, 24)])
+def test_what_says_nothing_is_guessed_and_said_so(shape):
+    found = chosen(np.full(shape, 0.3))
+    assert not found.told
+    assert found.notes == ["all values are equal: any scale fits them"]
+    assert found.sigma == found.guess > 0
+
+
+def test_too_few_points_are_a_guess():
+    found = chosen(np.random.default_rng(0).random((2, 3)))
+    assert not found.told
+    assert "too few points" in found.notes[0]
+
+
+def test_points_of_a_grid_have_its_nyquist_frequency():
+    x, y = plane(32, 32)
+    coords = np.stack([x, y], axis=-1).reshape(-1, 2)
+    values = np.sin(9 * x * y).reshape(-1, 1)
+    problem = points_problem(coords, values, most=256)
+    assert problem.nyquist == pytest.approx(16, rel=0.05)
+    assert problem.share == 0.25
+
+
+def test_a_scale_that_is_given_is_not_chosen():
+    with pytest.raises(InputError, match="`gaussian:4` has its scale already"):
+        choose(grid_problem(np.zeros((4, 4, 1), np.float32)), "gaussian:4")  # pyright: ignore

@@ -1,0 +1,69 @@
+"""What each instrument holds out is what its task scores, and what it does not show."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from passband.data.masks import gaussian_mask, hold_out
+from passband.data.meshes import normalise
+from passband.data.primitives import sphere
+from passband.data.sinograms import Sinogram
+from passband.field import make_field
+from passband.forward.kspace import KSpace
+from passband.forward.label_pool import make_labels
+from passband.tasks.ct import ct_task
+from passband.tasks.mri import MriTask
+from passband.tune.instruments import (
+    HeldLabels,
+    ct_problem,
+    mri_problem,
+    shape_problem,
+)
+
+
+def field(d: int):
+    return make_field("gaussian:2,m=8", d=d, out=1, key=jax.random.key(0), width=8)
+
+
+def test_held_rays_are_those_that_the_task_tests():
+    values = np.random.default_rng(0).random((6, 24)).astype(np.float32)
+    task = ct_task(Sinogram(values, 30.0 * np.arange(6), "rays"), high=1.0, holdout=0.2)
+    problem = ct_problem(task)
+    assert problem.held is not None
+    assert task.keep is not None
+    network = field(2)
+    held = np.asarray(task.sinogram)[~np.asarray(task.keep)]
+    want = task.metrics(network)["error_test"] ** 2 * np.mean(held**2)
+    assert float(problem.held.error(network)) == pytest.approx(want, rel=1e-4)
+    assert ct_problem(ct_task(Sinogram(values, 30.0 * np.arange(6), "rays"), high=1.0,
+                              holdout=0)).held is None  # fmt: skip
+
+
+def test_held_frequencies_are_those_that_the_task_tests():
+    mask = gaussian_mask((12, 12), 0.4)
+    train, held = hold_out(mask, 0.2)
+    forward = KSpace(jnp.asarray(train))
+    image = jnp.asarray(np.random.default_rng(0).random((12, 12)), jnp.float32)
+    task = MriTask(forward, forward.transform(image), jnp.asarray(held))
+    problem = mri_problem(task, out=1, output="sigmoid", nyquist=6.0)
+    assert problem.held is not None
+    network = field(2)
+    power = np.mean(np.abs(np.asarray(task.measured)[held]) ** 2)
+    want = task.metrics(network)["error_test"] ** 2 * power
+    assert float(problem.held.error(network)) == pytest.approx(want, rel=1e-4)
+    assert problem.blank == pytest.approx(power, rel=1e-5)
+
+
+def test_a_held_block_of_labels_is_never_trained_on():
+    mesh, _ = normalise(sphere(1).mesh)
+    labels = make_labels(mesh, blocks=3, block=64, test_points=64)
+    problem = shape_problem(labels, steps=20, batch=32)
+    assert isinstance(problem.held, HeldLabels)
+    order = np.asarray(problem.held.task.order)
+    assert set(order.tolist()) == {0, 1, 2, 3}  # parts of the first two blocks
+    points, inside = labels.pool.batch(2)
+    np.testing.assert_array_equal(problem.held.points, points)
+    mean = float(np.mean(np.asarray(inside)))
+    entropy = -mean * np.log(mean) - (1 - mean) * np.log(1 - mean)
+    assert problem.blank == pytest.approx(entropy)
