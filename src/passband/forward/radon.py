@@ -177,7 +177,7 @@ def _project(radon: Radon, values: Array) -> Array:
         across = _position(view.start[:, None], march, view.slope)
         # A ray that misses the grid would overflow an integer.
         first = jnp.floor(jnp.clip(across, -2, n)).astype(jnp.int32)
-        total = jnp.zeros(())
+        total = jnp.zeros((), values.dtype)
         for neighbour in (first, first + 1):
             row = jnp.where(upright, march, neighbour)
             column = jnp.where(upright, neighbour, march)
@@ -204,7 +204,7 @@ def _backproject(radon: Radon, measurements: Array) -> Array:
         begin = _position(view.first, column, view.along)
         begin = _position(begin, row, view.down)
         first = jnp.floor(begin).astype(jnp.int32) + 1
-        total = jnp.zeros(())
+        total = jnp.zeros((), data.dtype)
         for bin in (first + k for k in range(reach)):
             weight = _footprint(radon, view, bin, row, column)
             inside = (bin >= 0) & (bin < radon.bins)
