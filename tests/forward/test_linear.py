@@ -99,5 +99,6 @@ def test_many_pictures_at_once_are_each_by_itself(name: str):
 
 def test_the_norm_is_the_largest_singular_value():
     A = radon(ANGLES, 12)
-    matrix = np.asarray(jax.vmap(A)(jnp.eye(144).reshape(144, 12, 12))).reshape(144, -1)
+    columns = [A(jnp.asarray(e.reshape(12, 12))) for e in np.eye(144, dtype=np.float32)]
+    matrix = np.asarray(columns).reshape(144, -1)
     assert A.norm() == pytest.approx(np.linalg.norm(matrix, 2), rel=1e-2)

@@ -27,12 +27,12 @@ def free_grid(
     """
     if keep is None:
         keep = jnp.ones(measurements.shape, bool)
-    return _fit(forward, measurements, keep, steps, rate)
+    return _fit(forward, measurements, keep, jnp.int32(steps), rate)
 
 
 @eqx.filter_jit
 def _fit(
-    forward: LinearForward, y: Array, keep: Array, steps: int, rate: float
+    forward: LinearForward, y: Array, keep: Array, steps: Array, rate: float
 ) -> Array:
     optimiser = optax.adam(rate, b1=0.9, b2=0.999, eps=1e-8)
 
@@ -40,11 +40,11 @@ def _fit(
         error = jnp.where(keep, forward(jax.nn.sigmoid(u)) - y, 0)
         return 0.5 * jnp.sum(jnp.abs(error) ** 2) / jnp.sum(keep)
 
-    def body(carry, _):
+    def body(_, carry):
         u, moments = carry
         updates, moments = optimiser.update(jax.grad(loss)(u), moments)
-        return (u + updates, moments), None
+        return u + updates, moments
 
     u = jnp.zeros(forward.input_shape)
-    (u, _), _ = jax.lax.scan(body, (u, optimiser.init(u)), length=steps)
+    u, _ = jax.lax.fori_loop(0, steps, body, (u, optimiser.init(u)))
     return jax.nn.sigmoid(u)

@@ -34,8 +34,10 @@ def total_variation(
         raise InputError(f"`weight` (={weight}) must not be negative")
     start = jnp.zeros(forward.input_shape)
     norm = jnp.float32(forward.norm())
-    weight_ = jnp.float32(weight)  # an array: a number would be compiled in
-    return _solve(forward, measurements, start, weight_, norm, iterations, low, high)
+    # Arrays: numbers would be compiled in.
+    count = jnp.int32(iterations)
+    size = jnp.float32(weight)
+    return _solve(forward, measurements, start, size, norm, count, low, high)
 
 
 class Chosen(NamedTuple):
@@ -75,14 +77,15 @@ def chosen_total_variation(
     norm = jnp.float32(known.norm())
     x = jnp.zeros(forward.input_shape)
     found: dict[float, tuple[float, Array]] = {}
+    some, more = jnp.int32(search), jnp.int32(iterations)
     for weight in (share * top for share in shares):
-        x = _solve(known, y, x, jnp.float32(weight), norm, search, low, high)
+        x = _solve(known, y, x, jnp.float32(weight), norm, some, low, high)
         found[weight] = relative_error(forward(x), measurements, ~keep), x
     lowest = min(error for error, _ in found.values())
     near = lowest * (1 + 1 / math.sqrt(2 * max(1, int(jnp.sum(~keep)))))
     best = max(weight for weight, (error, _) in found.items() if error <= near)
     x = found[best][1]
-    x = _solve(known, y, x, jnp.float32(best), norm, iterations, low, high)
+    x = _solve(known, y, x, jnp.float32(best), norm, more, low, high)
     return Chosen(np.asarray(x), best, {w: e for w, (e, _) in found.items()})
 
 
@@ -105,7 +108,7 @@ def _solve(
     x: Array,
     weight: Array,
     norm: Array,
-    iterations: int,
+    iterations: Array,
     low: float,
     high: float | None,
 ) -> Array:
@@ -117,7 +120,7 @@ def _solve(
     radius = weight * scale**2
     y = scale * y
 
-    def body(carry, _):
+    def body(_, carry):
         x, ahead, p, q = carry
         q = (q + dual * (scale * forward(ahead) - y)) / (1 + dual)
         p = p + dual * gradient(ahead)
@@ -125,11 +128,10 @@ def _solve(
         p = p * jnp.where(length > radius, radius / jnp.maximum(length, 1e-30), 1)
         moved = x - step * (scale * forward.H(q) + gradient_adjoint(p))
         moved = jnp.clip(moved, low, high)
-        return (moved, 2 * moved - x, p, q), None
+        return moved, 2 * moved - x, p, q
 
     p, q = jnp.zeros((d, *x.shape)), jnp.zeros_like(y)
-    (x, *_), _ = jax.lax.scan(body, (x, x, p, q), length=iterations)
-    return x
+    return jax.lax.fori_loop(0, iterations, body, (x, x, p, q))[0]
 
 
 def gradient(x: Float[Array, "..."]) -> Float[Array, "..."]:

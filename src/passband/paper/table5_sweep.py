@@ -21,7 +21,7 @@ FLAT = 0.3
 """dB: what a key moves a mean by, so that scales this near to the best are as good."""
 
 SETTINGS = {
-    Preset.SMOKE: Setting(1, 32, 16, 16, 40, 5, standin=False),
+    Preset.SMOKE: Setting(1, 32, 16, 16, 60, 5, standin=False),
     Preset.SMALL: Setting(1, 48, 64, 64, 400, standin=False),
     Preset.FULL: Setting(),
 }
@@ -44,7 +44,7 @@ class Table5Sweep(Item):
         full = preset is Preset.FULL
         grids = GRIDS
         if not full:
-            step = 4 if preset is Preset.SMOKE else 2
+            step = 9 if preset is Preset.SMOKE else 2
             grids = {family: grid[::step] for family, grid in GRIDS.items()}
         count = setting.images
         pictures = np.concatenate([densities(n, setting, sweep=True) for n in SETS])
