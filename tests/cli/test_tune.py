@@ -18,13 +18,13 @@ def cache(here, monkeypatch):
 
 def test_a_choice_leaves_curve_json_and_report(here, capsys):
     words = ["tune", "image", "photo.png", "--out", "chosen", "--steps", "24",
-             "--mapping", "gaussian:auto,m=8", "--kernel", *QUICK]  # fmt: skip
+             "--mapping", "gaussian:auto,m=8", *QUICK]  # fmt: skip
     assert main([*words, "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert content["task"] == "image"
     assert content["mapping"] == f"gaussian:{content['scale']:g},m=8"
     assert content["nyquist"] == 16
-    assert len(content["predicted"]) == len(content["scales"]) == 8
+    assert len(content["scales"]) == 8
     assert [c["steps"] for c in content["curves"]] == [6, 12, 24]
     assert sum(m is not None for m in content["curves"][2]["mean"]) == 3
     assert (here / "chosen" / "curve.png").read_bytes().startswith(b"\x89PNG")

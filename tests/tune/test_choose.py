@@ -9,7 +9,7 @@ import pytest
 from passband.errors import InputError
 from passband.tune import Choice, Plan, choose, grid_problem, points_problem
 
-PLAN = Plan(rungs=(30, 60), keep=(4,), rate=1e-2, layers=3, width=16, looks=1, seats=2)
+PLAN = Plan(rungs=(30, 60), keep=(4,), rate=1e-2, layers=2, width=24, looks=1, seats=2)
 WORD = "gaussian:auto,m=16"
 
 

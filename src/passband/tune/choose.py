@@ -25,6 +25,8 @@ from .sweep import Plan, Say, Swept, level, sweep
 
 SCALES, SPACING = 8, 1.5
 """Scales tried, and how far apart: from a quarter of the guess to four times it."""
+AGAIN = 2
+"""Sweeps more, where the best scale of one lies at its end."""
 HARDLY = 0.9
 """Held-out error, over that of a constant, above which neighbours tell nothing."""
 FEW = 24
@@ -86,11 +88,27 @@ def _choose(
     say: Say,
 ) -> Choice:
     auto_of_trials, plan = _smaller(auto, plan, problem.share)
-    options: dict[str, Any] = {
-        "count": SCALES, "spacing": SPACING, "axes": problem.axes,
-    }  # fmt: skip
-    rungs = ladder(auto_of_trials, problem.guess, **options)
     seconds, predicted, swept = {}, None, None
+    options: dict[str, Any] = {
+        "count": SCALES,
+        "spacing": SPACING,
+        "axes": problem.axes,
+    }
+    rungs = ladder(auto_of_trials, problem.guess, **options)
+    for again in range(1 + AGAIN):
+        if not train or problem.held is None:
+            break
+        swept = sweep(
+            problem.held, [r.mapping for r in rungs], plan, d=problem.d,
+            out=problem.out, output=problem.output, seed=seed, say=say,
+        )  # fmt: skip
+        seconds["sweep"] = seconds.get("sweep", 0.0) + swept.seconds
+        seconds["compiling"] = seconds.get("compiling", 0.0) + swept.compiling
+        best, told, _ = _best(problem, rungs, None, swept)
+        if again == AGAIN or not told or not _at_end(best, rungs):
+            break
+        # The guess was far off: on from the end that did best.
+        rungs = ladder(auto_of_trials, best.sigma, **options)
     if kernel and problem.patches is not None:
         say("predicting by the kernel")
         begun = time.perf_counter()
@@ -101,12 +119,6 @@ def _choose(
             )
         )  # fmt: skip
         seconds["kernel"] = time.perf_counter() - begun
-    if train and problem.held is not None:
-        swept = sweep(
-            problem.held, [r.mapping for r in rungs], plan, d=problem.d,
-            out=problem.out, output=problem.output, seed=seed, say=say,
-        )  # fmt: skip
-        seconds |= {"sweep": swept.seconds, "compiling": swept.compiling}
     best, told, notes = _best(problem, rungs, predicted, swept)
     chosen = rung_at(auto, best.sigma, best.axes)
     return Choice(
@@ -193,7 +205,7 @@ def _doubts(
     elif np.ptp(first) < max(FLAT, 2 * float(np.median(_spread(swept, 0)))):
         told = False
         notes.append("the scales differ no more than the seeds do: any of them will do")
-    elif best.sigma in (min(r.sigma for r in rungs), max(r.sigma for r in rungs)):
+    elif _at_end(best, rungs):
         end = "lowest" if best.sigma < problem.guess else "highest"
         notes.append(
             f"the best scale is the {end} that was tried; one beyond it may be better"
@@ -203,6 +215,11 @@ def _doubts(
     if problem.nyquist is not None and best.sigma > problem.nyquist:
         notes.append(f"it lies above the Nyquist frequency of {problem.nyquist:g}")
     return told, notes
+
+
+def _at_end(best: Rung, rungs: list[Rung]) -> bool:
+    sigmas = [r.sigma for r in rungs]
+    return not min(sigmas) < best.sigma < max(sigmas)
 
 
 def _held_out(problem: Problem) -> int:

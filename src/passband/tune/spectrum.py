@@ -1,23 +1,29 @@
 r"""The first guess: a scale from the spectrum of the samples, without training.
 
-White noise cannot be told from its neighbours, and a network does best to stay smooth;
-the faster a spectrum falls, the more of what lies between samples the samples tell, and
-the higher the frequencies that pay. So the guess is a share of the Nyquist frequency
-that grows as the spectrum's centre falls below that of white noise.
+Of a signal that is sampled more finely than it needs, only the band that holds its
+power counts. There, white noise cannot be told from its neighbours, and a network does
+best to stay smooth; the faster a spectrum falls, the more of what lies between samples
+the samples tell, and the higher the frequencies that pay. So the guess is a share of
+the band that grows as the spectrum's centre falls below that of white noise.
 """
+
+import math
 
 import numpy as np
 from jaxtyping import Float
 
 # Fitted to the best scales of 16 natural and 8 text pictures of `train_data`.
 AT_WHITE = 0.0156
-"""The scale for white noise, in Nyquist frequencies."""
+"""The scale for white noise, as a share of the band."""
 POWER = 7.1
 """How the scale grows with (centre of white noise) / (centre)."""
 MOST = 0.16
 WEIGHT = 0.375
 """The power that a frequency's power is weighted with: most of it lies in so few low
 frequencies that by itself it says nothing of the others."""
+BAND, BEYOND = 0.99, 1.2
+"""The band reaches so many times as far as that share of the power: of pictures whose
+pixels are as fine as their detail, to the Nyquist frequency."""
 UNLIKE = 1.5
 """Axes as many times wider than another in their spectra have scales of their own."""
 
@@ -25,12 +31,20 @@ UNLIKE = 1.5
 def first_guess(values: Float[np.ndarray, "*sides c"], step: float) -> float:
     """A Gaussian's sigma in cycles per unit for samples `step` apart."""
     nyquist = 0.5 / step
-    radius, weight = _weights(values)
-    total = float(weight.sum())
-    if total <= 0:  # one value everywhere: any scale will do
+    radius, power = _spectrum(values)
+    if not power.sum() > 0:  # one value everywhere: any scale will do
         return _share(1.0) * nyquist
-    centre = float((radius * weight).sum()) / total
-    return _share(float(radius.mean()) / max(centre, 1e-9)) * nyquist
+    order = np.argsort(radius)
+    filled = np.cumsum(power[order]) / power.sum()
+    edge = float(radius[order][np.searchsorted(filled, BAND)])
+    band = min(1.0, BEYOND * edge)
+    # The lowest bins hold the mean and what the window spreads it to.
+    inside = (radius > 2.5 / max(values.shape[:-1])) & (radius < band)
+    steepness = math.inf  # all of it in the lowest bins
+    if inside.any() and (weight := power[inside] ** WEIGHT).sum() > 0:
+        centre = float((radius[inside] * weight).sum() / weight.sum())
+        steepness = float(radius[inside].mean()) / centre
+    return _share(steepness) * band * nyquist
 
 
 def axis_shares(values: Float[np.ndarray, "*sides c"]) -> tuple[float, ...] | None:
@@ -54,24 +68,18 @@ def _share(steepness: float) -> float:
     return float(np.clip(AT_WHITE * steepness**POWER, AT_WHITE, MOST))
 
 
-def _weights(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Radius in Nyquist frequencies and weight of every frequency below it."""
+def _spectrum(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Radius in Nyquist frequencies and power of every frequency up to it but 0."""
     sides = values.shape[:-1]
     axes = tuple(range(len(sides)))
     smooth = values.astype(np.float64) - values.mean(axis=axes, dtype=np.float64)
     square = np.zeros(sides)
     for axis, n in enumerate(sides):
-        # A window, because the two ends of an axis do not meet.
-        window = np.hanning(n + 2)[1:-1].reshape([-1 if i == axis else 1 for i in axes])
-        smooth = smooth * window[..., None]
         shape = [-1 if i == axis else 1 for i in axes]
+        # A window, because the two ends of an axis do not meet.
+        smooth = smooth * np.hanning(n + 2)[1:-1].reshape([*shape, 1])
         square = square + (2 * np.fft.fftfreq(n)).reshape(shape) ** 2
     power = np.sum(np.abs(np.fft.fftn(smooth, axes=axes)) ** 2, axis=-1)
     radius = np.sqrt(square)
-    # The lowest bins hold the mean and what the window spreads it to.
-    inside = (radius > 2.5 / max(sides)) & (radius < 1)
-    if not inside.any():
-        return np.ones(1), np.zeros(1)
-    floor = 1e-12 * float(power.max(initial=0.0))
-    weight = np.where(power > floor, power, 0.0) ** WEIGHT
-    return radius[inside], weight[inside]
+    inside = (radius > 0) & (radius < 1)
+    return radius[inside], power[inside]

@@ -64,9 +64,11 @@ class Swept:
     def at(self, rung: int) -> Float[np.ndarray, "scales seeds"]:
         """The errors at the end of a rung: the geometric mean of its last looks, for a
         single one shows the step it was taken after too."""
-        end = int(np.searchsorted(self.steps, self.rungs[rung])) + 1
+        ends = [0, *(int(np.searchsorted(self.steps, e)) + 1 for e in self.rungs)]
+        end = ends[rung + 1 if rung >= 0 else rung]
+        begin = max(ends[ends.index(end) - 1], end - self.lately)
         with np.errstate(divide="ignore"):
-            return np.exp(np.log(self.errors[end - self.lately : end]).mean(axis=0))
+            return np.exp(np.log(self.errors[begin:end]).mean(axis=0))
 
     def last(self) -> Float[np.ndarray, "scales seeds"]:
         """The last error of every scale, whenever it fell out."""
@@ -137,7 +139,7 @@ def sweep(
         ends.append(done)
         rows += list(block.reshape(times, len(mappings), plan.seeds))
         if k < len(plan.keep):
-            late = np.stack(rows[-max(1, plan.looks // 2) :])
+            late = np.stack(rows[-min(times, max(1, plan.looks // 2)) :])
             alive = survivors(level(late).mean(axis=(0, 2)), alive, plan.keep[k])
     now = time.perf_counter()
     return Swept(
