@@ -52,8 +52,8 @@ GPU = {
     "nerf": Size(4000, 1024),  # rays
 }
 CPU = {
-    "image": Size(1600, 1024),
-    "signal": Size(1600, 1024),
+    "image": Size(1280, 1024),
+    "signal": Size(1280, 1024),
     "shape": Size(400, 1024),
     "ct": Size(400, 64**2),
     "mri": Size(160, 20**3),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+PEAK_ONE = ("pixels", "samples", "points", "views")  # whose error is against peak 1
 DEEP = 6.0  # dB below the best that are shown
 WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM = 5.6, 3.0, 0.75, 0.25, 0.75, 0.6
 
@@ -100,7 +101,8 @@ def choice_figure(choice: Mapping[str, Any]) -> "Figure":
     def plain(values: Sequence[float | None]) -> np.ndarray:
         return np.asarray([np.nan if values[i] is None else values[i] for i in mine])
 
-    predicted = choice["predicted"]
+    predicted, held = choice["predicted"], choice["held"]
+    level = "PSNR" if held in PEAK_ONE else r"$-10\,\log_{10}$ of the error"
     return sigma_curve(
         plain(choice["scales"]),
         [(c["steps"], plain(c["mean"]), plain(c["spread"])) for c in choice["curves"]],
@@ -108,6 +110,7 @@ def choice_figure(choice: Mapping[str, Any]) -> "Figure":
         chosen=choice["scale"],
         predicted=None if predicted is None else plain(predicted),
         nyquist=None if word.startswith("positional") else choice["nyquist"],
+        ylabel=f"Held-out {held}: {level} (dB)",
     )
 
 

@@ -57,6 +57,8 @@ class Choice:
     seconds: dict[str, float]
     trials: dict[str, Any]
     """Size and length of the networks that were trained for it."""
+    held: str = "points"
+    """What was held out."""
     cached: bool = False
 
     def to_json(self) -> str:

@@ -27,6 +27,8 @@ SCALES, SPACING = 8, 1.5
 """Scales tried, and how far apart: from a quarter of the guess to four times it."""
 AGAIN = 2
 """Sweeps more, where the best scale of one lies at its end."""
+RISING = 0.5
+"""dB between the best scale and the one beside it that are a steep rise."""
 HARDLY = 0.9
 """Held-out error, over that of a constant, above which neighbours tell nothing."""
 FEW = 24
@@ -105,9 +107,10 @@ def _choose(
         seconds["sweep"] = seconds.get("sweep", 0.0) + swept.seconds
         seconds["compiling"] = seconds.get("compiling", 0.0) + swept.compiling
         best, told, _ = _best(problem, rungs, None, swept)
-        if again == AGAIN or not told or not _at_end(best, rungs):
+        off = _at_end(best, rungs) or _rising(swept)
+        if again == AGAIN or not told or not off:
             break
-        # The guess was far off: on from the end that did best.
+        # The guess, or the first comparison, was far off: on from the end that is best.
         rungs = ladder(auto_of_trials, best.sigma, **options)
     if kernel and problem.patches is not None:
         say("predicting by the kernel")
@@ -143,6 +146,7 @@ def _choose(
         if predicted is None or swept is None
         else rank_agreement(predicted, _mean(swept, 0)),
         seconds={k: round(v, 3) for k, v in seconds.items()},
+        held=problem.name,
         trials={
             "steps": list(plan.rungs), "seeds": plan.seeds, "width": plan.width,
             "layers": plan.layers, "share": problem.share,
@@ -220,6 +224,18 @@ def _doubts(
 def _at_end(best: Rung, rungs: list[Rung]) -> bool:
     sigmas = [r.sigma for r in rungs]
     return not min(sigmas) < best.sigma < max(sigmas)
+
+
+def _rising(swept: Swept) -> bool:
+    """Whether the level still rises steeply to the last scale that is left: the next
+    one had fallen out too early."""
+    levels = _mean(swept, -1)
+    left = np.flatnonzero(np.isfinite(levels))
+    best = int(np.nanargmax(levels))
+    if len(left) < 2 or best not in (left[0], left[-1]):
+        return False
+    beside = left[1] if best == left[0] else left[-2]
+    return bool(levels[best] - levels[beside] > RISING)
 
 
 def _held_out(problem: Problem) -> int:
