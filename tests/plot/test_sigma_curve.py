@@ -25,18 +25,20 @@ def test_lines_are_at_their_numbers_and_a_scale_that_fell_out_has_none():
     )  # fmt: skip
     [axes] = figure.axes
     first, second, kernel, chosen, nyquist = axes.get_lines()
-    np.testing.assert_allclose(first.get_xydata(), np.stack([SCALES, LEVELS], 1))
-    assert len(second.get_xdata()) == 3
+    np.testing.assert_allclose(
+        np.asarray(first.get_xydata()), np.stack([SCALES, LEVELS], 1)
+    )
+    assert np.size(second.get_xdata()) == 3
     # Its order counts, so it is moved to where the first curve is.
-    np.testing.assert_allclose(kernel.get_ydata(), LEVELS)
-    assert list(chosen.get_xdata()) == [8.0, 8.0]
-    assert list(nyquist.get_xdata()) == [20.0, 20.0]
+    np.testing.assert_allclose(np.asarray(kernel.get_ydata()), LEVELS)
+    assert np.asarray(chosen.get_xdata()).tolist() == [8.0, 8.0]
+    assert np.asarray(nyquist.get_xdata()).tolist() == [20.0, 20.0]
     assert to_hex(first.get_color()).lower() == colour_of("gaussian").lower()
 
 
 def test_a_choice_with_a_scale_an_axis_shows_those_and_names_nyquist_beyond():
     figure = choice_figure(CHOICE)
     [axes] = figure.axes
-    np.testing.assert_allclose(axes.get_lines()[0].get_ydata(), LEVELS[:5])
+    np.testing.assert_allclose(np.asarray(axes.get_lines()[0].get_ydata()), LEVELS[:5])
     assert any("Nyquist 64" in text.get_text() for text in axes.texts)
     assert "rays" in axes.get_ylabel()
