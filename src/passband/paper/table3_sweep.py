@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .image_runs import STEPS, Run, load_pictures, scaled_word, train_runs
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Outcome, Preset, Say, judge
+from .scale_curves import curves, drawn, near_the_best, numbers_of
 from .table3 import SCALES, SETS
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Table3Sweep(Item):
             arrays[f"{curve}.scales"] = np.asarray(sweep.scales)
             arrays[f"{curve}.psnr"] = trained.test.reshape(-1, sweep.images)
         return Outcome(
-            numbers=tuple(_numbers(arrays, full)),
+            numbers=tuple(numbers_of(arrays, _papers, comparable=lambda name: full)),
             claims=tuple(_claims(arrays, preset)),
             arrays=arrays,
             settings={
@@ -118,22 +119,10 @@ class Table3Sweep(Item):
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
         from ..plot.scale_sweep import sweep_figure
 
-        curves = {
-            curve: (
-                outcome.arrays[f"{curve}.scales"],
-                outcome.arrays[f"{curve}.psnr"],
-                _papers(curve),
-            )
-            for curve in _curves(outcome.arrays)
-        }
-        return {self.id: sweep_figure(curves)}
+        return {self.id: sweep_figure(drawn(outcome.arrays, _papers))}
 
 
 ITEM = Table3Sweep()
-
-
-def _curves(arrays: Mapping[str, np.ndarray]) -> list[str]:
-    return [name.removesuffix(".psnr") for name in arrays if name.endswith(".psnr")]
 
 
 def _papers(curve: str) -> float:
@@ -147,43 +136,23 @@ def best_scale(scales: np.ndarray, means: np.ndarray) -> tuple[float, float, flo
     return float(scales[means.argmax()]), float(good.min()), float(good.max())
 
 
-def _numbers(arrays: Mapping[str, np.ndarray], full: bool) -> list[Number]:
-    """The best scale beside the paper's, then the curve."""
-    numbers = []
-    for curve in _curves(arrays):
-        scales, means = arrays[f"{curve}.scales"], arrays[f"{curve}.psnr"].mean(axis=1)
-        best, _, _ = best_scale(scales, means)
-        numbers.append(
-            Number(f"{curve}, best scale", _papers(curve), best, comparable=full)
-        )
-        numbers += [
-            Number(f"{curve}, PSNR at {scale:g}", None, float(mean))
-            for scale, mean in zip(scales, means, strict=True)
-        ]
-    return numbers
-
-
 def _claims(arrays: Mapping[str, np.ndarray], preset: Preset) -> list[Claim]:
     claims = []
-    for curve in _curves(arrays):
-        scales, means = arrays[f"{curve}.scales"], arrays[f"{curve}.psnr"].mean(axis=1)
+    for name, scales, means in curves(arrays):
         best, low, high = best_scale(scales, means)
-        papers = _papers(curve)
-        short = means.max() - np.interp(np.log(papers), np.log(scales), means)
         claims.append(
             judge(
-                f"{curve}: too low and too high a scale are both worse than the best",
+                f"{name}: too low and too high a scale are both worse than the best",
                 scales[0] < best < scales[-1] if preset is not Preset.SMOKE else None,
                 f"{means[0]:.2f} dB at {scales[0]:g}, {means.max():.2f} at {best:g}, "
                 f"{means[-1]:.2f} at {scales[-1]:g}",
             )
         )
         claims.append(
-            judge(
-                f"{curve}: the paper's scale is within {FLAT} dB of the best",
-                bool(short <= FLAT) if preset is Preset.FULL else None,
-                f"{papers:g} is {short:.2f} dB below {best:g}; {low:g} to {high:g} are "
-                "as good",
+            near_the_best(
+                name, scales, means, _papers(name), flat=FLAT,
+                judged=preset is Preset.FULL,
+                more=f"; {low:g} to {high:g} are as good",
             )
-        )
+        )  # fmt: skip
     return claims

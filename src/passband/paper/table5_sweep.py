@@ -8,6 +8,7 @@ import numpy as np
 from . import published
 from .ct_runs import SCALES, SETS, Run, Setting, densities, train_runs, word_of
 from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .scale_curves import curves, drawn, near_the_best, numbers_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,25 +81,12 @@ class Table5Sweep(Item):
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
         from ..plot.scale_sweep import sweep_figure
 
-        figure = sweep_figure(
-            {
-                curve: (
-                    outcome.arrays[f"{curve}.scales"],
-                    outcome.arrays[f"{curve}.psnr"],
-                    _papers(curve),
-                )
-                for curve in _curves(outcome.arrays)
-            }
-        )
+        figure = sweep_figure(drawn(outcome.arrays, _papers))
         figure.axes[0].set_ylabel("PSNR of the density (dB)")
         return {self.id: figure}
 
 
 ITEM = Table5Sweep()
-
-
-def _curves(arrays: dict[str, np.ndarray]) -> list[str]:
-    return [name.removesuffix(".psnr") for name in arrays if name.endswith(".psnr")]
 
 
 def _papers(curve: str) -> float:
@@ -107,43 +95,24 @@ def _papers(curve: str) -> float:
 
 
 def _numbers(arrays: dict[str, np.ndarray], full: bool) -> list[Number]:
-    numbers = []
-    for curve in _curves(arrays):
-        scales, means = arrays[f"{curve}.scales"], arrays[f"{curve}.psnr"].mean(axis=1)
-        best = float(scales[means.argmax()])
-        mine = full and curve.startswith("shepp")
-        numbers.append(
-            Number(f"{curve}, best scale", _papers(curve), best, comparable=mine)
-        )
-        for scale, mean in zip(scales, means, strict=True):
-            printed = published.TABLE5_SWEEP.get((curve, f"{scale:g}"))
-            numbers.append(
-                Number(
-                    f"{curve}, PSNR at {scale:g}",
-                    None if printed is None else printed.value,
-                    float(mean),
-                    comparable=mine and printed is not None,
-                )
-            )
-    return numbers
+    def own(name: str) -> bool:
+        return full and name.startswith("shepp")
+
+    return numbers_of(
+        arrays, _papers, comparable=own, printed=published.TABLE5_SWEEP, read=own
+    )
 
 
 def _claims(arrays: dict[str, np.ndarray], preset: Preset) -> list[Claim]:
     claims = []
-    for curve in _curves(arrays):
-        scales, means = arrays[f"{curve}.scales"], arrays[f"{curve}.psnr"].mean(axis=1)
-        best, papers = float(scales[means.argmax()]), _papers(curve)
-        short = float(means.max() - np.interp(papers, scales, means))
+    for name, scales, means in curves(arrays):
+        best, full = float(scales[means.argmax()]), preset is Preset.FULL
         claims.append(
-            judge(
-                f"{curve}: the paper's scale is within {FLAT} dB of the best",
-                short <= FLAT if preset is Preset.FULL else None,
-                f"{papers:g} is {short:.2f} dB below {best:g}",
-            )
+            near_the_best(name, scales, means, _papers(name), flat=FLAT, judged=full)
         )
         claims.append(
             judge(
-                f"{curve}: the highest scale is worse than the best",
+                f"{name}: the highest scale is worse than the best",
                 bool(means[-1] < means.max()) if preset is not Preset.SMOKE else None,
                 f"{means.max():.2f} dB at {best:g}, {means[-1]:.2f} at {scales[-1]:g}",
             )

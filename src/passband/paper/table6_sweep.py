@@ -8,6 +8,7 @@ import numpy as np
 from . import published
 from .item import Claim, Item, Number, Outcome, Preset, Say, judge
 from .mri_runs import SCALES, SWEEP, Setting, load_volumes, scaled_word, train_words
+from .scale_curves import curves, near_the_best, numbers_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,41 +84,27 @@ class Table6Sweep(Item):
 ITEM = Table6Sweep()
 
 
+def _papers(family: str) -> float:
+    return SCALES[family]
+
+
 def _numbers(arrays: dict[str, np.ndarray], full: bool) -> list[Number]:
-    numbers = []
-    for family, papers in SCALES.items():
-        scales, means = arrays[f"{family}.scales"], arrays[f"{family}.psnr"].mean(1)
-        best = float(scales[means.argmax()])
-        numbers.append(Number(f"{family}, best scale", papers, best, comparable=full))
-        for scale, mean in zip(scales, means, strict=True):
-            printed = published.TABLE6_SWEEP.get((family, f"{scale:g}"))
-            numbers.append(
-                Number(
-                    f"{family}, PSNR at {scale:g}",
-                    None if printed is None else printed.value,
-                    float(mean),
-                    comparable=False,
-                )
-            )
-    return numbers
+    return numbers_of(
+        arrays, _papers, comparable=lambda name: full,
+        printed=published.TABLE6_SWEEP, read=lambda name: False,
+    )  # fmt: skip
 
 
 def _claims(arrays: dict[str, np.ndarray], full: bool) -> list[Claim]:
     claims = []
-    for family, papers in SCALES.items():
-        scales, means = arrays[f"{family}.scales"], arrays[f"{family}.psnr"].mean(1)
+    for name, scales, means in curves(arrays):
         best = float(scales[means.argmax()])
-        short = float(means.max() - np.interp(papers, scales, means))
         claims.append(
-            judge(
-                f"{family}: the paper's scale is within {FLAT} dB of the best",
-                short <= FLAT if full else None,
-                f"{papers:g} is {short:.2f} dB below {best:g}",
-            )
+            near_the_best(name, scales, means, _papers(name), flat=FLAT, judged=full)
         )
         claims.append(
             judge(
-                f"{family}: the lowest scale is worse than the best",
+                f"{name}: the lowest scale is worse than the best",
                 bool(means[0] < means.max()) if full else None,
                 f"{means[0]:.2f} dB at {scales[0]:g}, {means.max():.2f} at {best:g}",
             )
