@@ -14,8 +14,8 @@ from jaxtyping import Array, Float
 from .errors import InputError
 from .mappings import AnyKey, Encoding, FourierFeatures, Mapping
 from .ops.brief import brief_jit
-from .ops.fused import fits, fused_field
-from .ops.mlp import Precision, mlp
+from .ops.fused import fits, fused_field, fused_mlp
+from .ops.mlp import FEW, Precision, mlp
 from .words import parse_mapping
 
 OUTPUTS: dict[str, Callable[[Array], Array]] = {
@@ -68,9 +68,12 @@ class Field(eqx.Module):
     def logits(self, coords: Float[Array, "n d"]) -> Float[Array, "n c"]:
         """All points at once, before the output activation."""
         encoding = self.encoding
-        if isinstance(encoding, FourierFeatures) and not self.trains:
-            weights, biases = self.mlp.effective()
-            if fits(coords.shape[0], encoding.dims, weights, self.precision):
+        weights, biases = self.mlp.effective()
+        if fits(coords.shape[0], encoding.dims, weights, self.precision):
+            if encoding.features <= FEW:
+                x = jax.vmap(encoding)(coords)
+                return fused_mlp(x, weights, biases)
+            if isinstance(encoding, FourierFeatures) and not self.trains:
                 B, a = encoding.frequencies, encoding.amplitudes
                 return fused_field(coords, B, a, weights, biases)
         return self.mlp(jax.vmap(encoding)(coords), self.precision)

@@ -12,7 +12,7 @@ import passband.field
 from passband.field import make_field
 from passband.mappings import FourierFeatures
 from passband.ops import fused
-from passband.ops.fused import fits, fused_field
+from passband.ops.fused import fits, fused_field, fused_mlp
 from passband.ops.fused_tiles import features
 from passband.ops.mlp import Precision, mlp
 
@@ -60,7 +60,7 @@ def relative(x: np.ndarray, to: np.ndarray) -> float:
 
 @pytest.mark.parametrize(
     "shape",
-    [(150, 2, 40, 128, 4, 3), (70, 3, 5, 256, 2, 1), (130, 1, 32, 128, 3, 8)],
+    [(150, 2, 40, 128, 4, 3), (70, 3, 12, 256, 2, 1), (130, 1, 32, 128, 3, 8)],
     ids=["four layers", "two layers", "three layers"],
 )
 def test_outputs_and_gradients_are_those_of_the_textbook(shape):
@@ -76,6 +76,23 @@ def test_outputs_and_gradients_are_those_of_the_textbook(shape):
     assert relative(ours[0], reference[0]) < 1e-2
     for x, y, r in zip(ours, theirs, reference, strict=True):
         assert relative(x, r) < 1.5 * relative(y, r) + 2e-3
+
+
+@pytest.mark.parametrize("layers", [2, 4])
+def test_a_few_inputs_are_those_of_the_textbook(layers):
+    *_, weights, biases = network(70, 1, 3, 128, layers, 3)
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(70, 6)), jnp.float32)
+    exact = outputs_and_gradients(
+        functools.partial(mlp, precision=Precision.FLOAT32), (x, weights, biases)
+    )
+    ours = outputs_and_gradients(
+        functools.partial(fused_mlp, interpret=True), (x, weights, biases)
+    )
+    theirs = outputs_and_gradients(
+        functools.partial(mlp, precision=Precision.BFLOAT16), (x, weights, biases)
+    )
+    for mine, plainly, want in zip(ours, theirs, exact, strict=True):
+        assert relative(mine, want) < 1.5 * relative(plainly, want) + 2e-3
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -148,6 +165,10 @@ def test_a_field_takes_the_fused_path_where_it_fits(monkeypatch):
     monkeypatch.setattr(passband.field, "fused_field", recorded)
     np.testing.assert_allclose(field("gaussian:3,m=16").batch(coords), exact, atol=2e-2)
     assert len(calls) == 1
-    for word in ("none", "gaussian:3,m=16,train=ab"):
-        field(word).batch(coords)
+    field("gaussian:3,m=16,train=ab").batch(coords)
+    assert len(calls) == 1
+    raw = field("none").mlp(coords)
+    few = functools.partial(fused_mlp, interpret=True)
+    monkeypatch.setattr(passband.field, "fused_mlp", few)
+    np.testing.assert_allclose(field("none").logits(coords), raw, atol=2e-2)
     assert len(calls) == 1

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from passband.errors import InputError
-from passband.ops.mlp import Precision, mlp
+from passband.ops.mlp import FEW, Precision, hidden_of_few, mlp
 
 
 def _network(seed=0, sizes=(40, 64, 64, 3)):
@@ -63,6 +63,30 @@ def test_values_and_gradients(precision, tolerance, slope):
 def _close(found, want, tolerance):
     error = np.linalg.norm(np.asarray(found, np.float64) - want) / np.linalg.norm(want)
     assert error < tolerance
+
+
+def test_raw_coordinates_are_not_rounded():
+    # 510/512 and 511/512 are one number in bfloat16. The bias takes off all but what
+    # tells them apart.
+    x = jnp.asarray(np.arange(500, 512)[:, None] / 512, jnp.float32)
+    W, b = jnp.asarray([[1.0, -1.0]]), jnp.asarray([-500 / 512, 511 / 512])
+    expected = np.stack([np.arange(12), np.arange(11, -1, -1)], axis=1) / 512
+    found = jax.jit(hidden_of_few)(x, W, b)
+    assert found.dtype == jnp.bfloat16
+    np.testing.assert_array_equal(np.asarray(found, np.float64), expected)
+
+
+def test_the_gradient_of_a_few_inputs_has_twice_the_bits():
+    rng = np.random.default_rng(1)
+    x = rng.random((3000, FEW)).astype(np.float32)
+    W = (rng.normal(size=(FEW, 32)) / 4).astype(np.float32)
+    g = rng.integers(-3, 4, size=(3000, 32)).astype(np.float64)  # exact in bfloat16
+    _, pull = jax.vjp(hidden_of_few, jnp.asarray(x), jnp.asarray(W), jnp.zeros(32))
+    dx, dW, db = pull(jnp.asarray(g, jnp.bfloat16))
+    g = g * (x.astype(np.float64) @ W > 0)
+    _close(dW, x.astype(np.float64).T @ g, 1e-4)
+    _close(dx, g @ W.astype(np.float64).T, 1e-6)
+    _close(db, g.sum(0), 1e-6)
 
 
 def test_a_stack_of_networks_is_each_of_them():

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array, BFloat16, Float
 
-from .mlp import Precision
+from .mlp import Precision, hidden_of_few
 
 MULTIPROCESSORS = 132
 """Of an H100 or H200: points are dealt out so that each gets one program or two."""
@@ -82,11 +82,10 @@ def fused_field(
     | plain | 0.495 ms, 174 TFLOP/s | 6.12 ms, 225 TFLOP/s |
     | fused | 0.328 ms, 263 TFLOP/s | 4.11 ms, 336 TFLOP/s |
     """
-    from .fused_tiles import CHUNK, ROWS
+    from .fused_tiles import CHUNK
 
     n, m, width = coords.shape[0], amplitudes.shape[0], weights[0].shape[1]
-    tiles = math.ceil(n / (ROWS * MULTIPROCESSORS))
-    more_points = ((0, -n % (2 * ROWS * tiles)), (0, 0))
+    tiles, more_points = _dealt(n)
     more_features = (0, -m % (CHUNK // 2))
     # The amplitudes ride on the weights, and features stay plain sines and cosines.
     W = weights[0].reshape(2, m, width) * amplitudes[:, None]
@@ -99,6 +98,29 @@ def fused_field(
         tuple(biases),
     )
     return out[:n]
+
+
+def fused_mlp(
+    x: Float[Array, "n f"],
+    weights: Sequence[Float[Array, "_ _"]],
+    biases: Sequence[Float[Array, " _"]],
+    *,
+    interpret: bool = False,
+) -> Float[Array, "n c"]:
+    """`mlp` of a few inputs: the first layer in float32, and all behind it fused."""
+    n = x.shape[0]
+    tiles, more_points = _dealt(n)
+    h = hidden_of_few(jnp.pad(x, more_points), weights[0], biases[0])
+    out: Array = _rest((tiles, interpret), h, tuple(weights[1:]), tuple(biases[1:]))
+    return out[:n]
+
+
+def _dealt(n: int) -> tuple[int, tuple[tuple[int, int], tuple[int, int]]]:
+    """Tiles that a program takes, and the rows that make n points whole programs."""
+    from .fused_tiles import ROWS
+
+    tiles = math.ceil(n / (ROWS * MULTIPROCESSORS))
+    return tiles, ((0, -n % (2 * ROWS * tiles)), (0, 0))
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -115,27 +137,74 @@ def _network(
 def _forward(deal, coords, frequencies, weights, biases):
     from . import fused_tiles as op
 
-    tiles, interpret = deal
-    halves = tuple(W.astype(jnp.bfloat16) for W in weights)
-    x = op.features(coords, frequencies, interpret=interpret)
-    hidden = [op.dense_first(x, halves[0], biases[0], interpret=interpret)]
-    for W, b in zip(halves[1:-1], biases[1:-1], strict=True):
-        hidden.append(op.dense(hidden[-1], W, b, tiles=tiles, interpret=interpret))
-    out = jnp.dot(hidden[-1], halves[-1], preferred_element_type=jnp.float32)
-    return out + biases[-1], (coords, frequencies, halves, x, tuple(hidden))
+    x = op.features(coords, frequencies, interpret=deal[1])
+    W = weights[0].astype(jnp.bfloat16)
+    h = op.dense_first(x, W, biases[0], interpret=deal[1])
+    out, residuals = _rest_forward(deal, h, weights[1:], biases[1:])
+    return out, (coords, frequencies, x, W, residuals)
 
 
 def _backward(deal, residuals, g):
+    coords, frequencies, x, W, rest = residuals
+    d, db, weights_grad, biases_grad = _through(deal, rest, g)
+    # Dead code, and compiled away, unless coordinates or frequencies are trained.
+    m = frequencies.shape[1]
+    dx = jnp.dot(d, W.T, preferred_element_type=jnp.float32)
+    turns = 2 * jnp.pi * (x[:, m:] * dx[:, :m] - x[:, :m] * dx[:, m:])
+    return (
+        jnp.dot(frequencies, turns.T, precision=lax.Precision.HIGHEST),
+        jnp.dot(coords, turns, precision=lax.Precision.HIGHEST),
+        (jnp.dot(x.T, d, preferred_element_type=jnp.float32), *weights_grad),
+        (db, *biases_grad),
+    )
+
+
+_network.defvjp(_forward, _backward)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _rest(
+    deal: tuple[int, bool],
+    h: BFloat16[Array, "n w"],
+    weights: tuple[Float[Array, "_ _"], ...],
+    biases: tuple[Float[Array, " _"], ...],
+) -> Float[Array, "n c"]:
+    """All layers behind the first, whose ReLU has been taken."""
+    return _rest_forward(deal, h, weights, biases)[0]
+
+
+def _rest_forward(deal, h, weights, biases):
     from . import fused_tiles as op
 
     tiles, interpret = deal
-    coords, frequencies, weights, x, hidden = residuals
+    halves = tuple(W.astype(jnp.bfloat16) for W in weights)
+    hidden = [h]
+    for W, b in zip(halves[:-1], biases[:-1], strict=True):
+        hidden.append(op.dense(hidden[-1], W, b, tiles=tiles, interpret=interpret))
+    out = jnp.dot(hidden[-1], halves[-1], preferred_element_type=jnp.float32)
+    return out + biases[-1], (halves, tuple(hidden))
+
+
+def _rest_backward(deal, residuals, g):
+    d, _, weights_grad, biases_grad = _through(deal, residuals, g)
+    return d, weights_grad, biases_grad
+
+
+_rest.defvjp(_rest_forward, _rest_backward)
+
+
+def _through(deal, residuals, g):
+    """What reaches the first layer, its bias gradient, and the others' gradients."""
+    from . import fused_tiles as op
+
+    tiles, interpret = deal
+    weights, hidden = residuals
     channels = g.shape[-1]
     lanes = ((0, 0), (0, op.LANES - channels))
     d = jnp.pad(g.astype(jnp.bfloat16), lanes)
     biases_grad = [jnp.sum(g, axis=0)]
     weights_grad = []
-    for W, h in zip(weights[:0:-1], hidden[::-1], strict=True):
+    for W, h in zip(weights[::-1], hidden[::-1], strict=True):
         if not weights_grad:  # one program in two columns has room for a second
             d, db, dW = op.back(
                 d, jnp.pad(W, lanes), h, tiles=tiles, interpret=interpret
@@ -145,17 +214,5 @@ def _backward(deal, residuals, g):
             d, db, dW = op.back(d, W, h, tiles=2 * tiles, interpret=interpret)
         biases_grad.append(jnp.sum(db, axis=0))
         weights_grad.append(jnp.sum(dW, axis=0))
-    weights_grad.append(jnp.dot(x.T, d, preferred_element_type=jnp.float32))
-    # Dead code, and compiled away, unless coordinates or frequencies are trained.
-    m = frequencies.shape[1]
-    dx = jnp.dot(d, weights[0].T, preferred_element_type=jnp.float32)
-    turns = 2 * jnp.pi * (x[:, m:] * dx[:, :m] - x[:, :m] * dx[:, m:])
-    return (
-        jnp.dot(frequencies, turns.T, precision=lax.Precision.HIGHEST),
-        jnp.dot(coords, turns, precision=lax.Precision.HIGHEST),
-        tuple(weights_grad[::-1]),
-        tuple(biases_grad[::-1]),
-    )
-
-
-_network.defvjp(_forward, _backward)
+    *biases_grad, first = biases_grad
+    return d, first, tuple(weights_grad[::-1]), tuple(biases_grad[::-1])

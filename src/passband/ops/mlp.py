@@ -6,9 +6,13 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array, BFloat16, Float
 
 from ..errors import InputError
+
+FEW = 16
+"""Inputs up to which bfloat16 leaves the first layer in float32: the 8 bits of its
+mantissa would give two neighbours among 512 pixels one raw coordinate."""
 
 
 class Precision(enum.Enum):
@@ -45,11 +49,46 @@ def mlp(
     """ReLU layers and a linear one: `x @ W + b` all the way, float32 out."""
     hidden, last = _LAYERS[precision]
     if precision is Precision.BFLOAT16:
+        if x.shape[-1] <= FEW and len(weights) > 1:
+            x = hidden_of_few(x, weights[0], biases[0])
+            weights, biases = weights[1:], biases[1:]
         # Here and not inside a layer, so that the gradient of x is float32 again.
         x = x.astype(jnp.bfloat16)
     for W, b in zip(weights[:-1], biases[:-1], strict=True):
         x = hidden(x, W, b)
     return last(x, weights[-1], biases[-1]).astype(jnp.float32)
+
+
+@jax.custom_vjp
+def hidden_of_few(
+    x: Float[Array, "*n f"], W: Float[Array, "f w"], b: Float[Array, " w"]
+) -> BFloat16[Array, "*n w"]:
+    """`relu(x @ W + b)` of a few inputs: float32 sums, rounded once at the end."""
+    y = b
+    for i in range(x.shape[-1]):
+        y = y + x[..., i : i + 1] * W[i]
+    return jax.nn.relu(y).astype(jnp.bfloat16)
+
+
+def _few_forward(x: Array, W: Array, b: Array):
+    h = hidden_of_few(x, W, b)
+    return h, (x, W, h)
+
+
+def _few_backward(residuals, g: Array):
+    x, W, h = residuals
+    g = jnp.where(h > 0, g, 0)
+    # Twice 8 bits of x for the product with g. `astype` and back would be taken for
+    # nothing by XLA, which is allowed to keep more precision than was asked for.
+    coarse = lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)
+    halves = jnp.concatenate([coarse, x - coarse], axis=-1).astype(jnp.bfloat16)
+    _, dW, db = _bfloat16_backward(halves, W, g)
+    dx = jnp.dot(g.astype(jnp.float32), W.T, precision=lax.Precision.HIGHEST)
+    few = x.shape[-1]
+    return dx, dW[:few] + dW[few:], db
+
+
+hidden_of_few.defvjp(_few_forward, _few_backward)
 
 
 def _dense_float32(x: Array, W: Array, b: Array) -> Array:
