@@ -21,7 +21,7 @@ from ..plot.style import png_bytes
 from ..plot.volume_slices import planes, volume_slices
 from ..tasks.mri import MriTask, against, extent_of, render
 from ..tasks.mri_baselines import baselines
-from ..train.memory import budget, bytes_of_run, human, parse_bytes
+from ..train.memory import budget, bytes_of_point, bytes_of_run, human, parse_bytes
 from ..train.run_folder import RunFolder
 from ..train.state import State
 from ..whole_file import write_bytes
@@ -35,7 +35,7 @@ from .mri_input import Measurement, measurement
 CPU_WORK = 260_000_000
 # Volumes of complex numbers that a step holds beside the network's layers, and how much
 # more than planned from their shapes the layers take by XLA's own account.
-VOLUMES, SLACK = 6, 1.3
+VOLUMES, SLACK, FUSED_SLACK = 6, 1.3, 1.05
 LOOK = 10
 """Steps between two looks at what is held out: each costs a third of a step."""
 # The paper's network learns nothing of a volume in 3 minutes of a CPU. A quarter of
@@ -268,8 +268,11 @@ def _on_cpu() -> bool:
 def voxels_at_once(field: Field, count: int, coils: int, room: int) -> int:
     """How many of `count` voxels may have their layers in so many bytes together."""
     alone = bytes_of_run(field, 0) + VOLUMES * 8 * count * coils
-    each = SLACK * (bytes_of_run(field, 1) - bytes_of_run(field, 0))
-    fits = int((room - alone) / each)
+    plain = bytes_of_point(field, 1)
+    fits = int((room - alone) / (SLACK * plain))
+    fused = bytes_of_point(field, fits // 2)  # parts are equal, so none is below half
+    if fused < plain:
+        fits = int((room - alone) / (FUSED_SLACK * fused))
     if fits < 1:
         raise InputError(
             f"{count} voxels and {coils} coil(s) need more than {human(alone)}, and "

@@ -30,7 +30,7 @@ many, where the plain step needs twice the points for 174)."""
 def fits(
     points: int,
     dims: int,
-    weights: Sequence[Float[Array, "_ _"]],
+    weights: Sequence[Array | jax.ShapeDtypeStruct],
     precision: Precision,
 ) -> bool:
     """Whether `fused_field` can take this network here: the dispatch rule.

@@ -25,8 +25,7 @@ SCALES = {
     Preset.SMOKE: {"gaussian": (6.0,), "positional": (4.0,)},
     Preset.SMALL: {"gaussian": (1.0, 6.0, 20.0), "positional": (2.0, 4.5, 6.0)},
     Preset.FULL: {
-        "gaussian": (8.0, 12.0, 14.0, 16.0, 18.0, 20.0, 22.0, 24.0, 26.0, 28.0, 32.0,
-                     38.0),
+        "gaussian": (8.0, 14.0, 20.0, 26.0, 32.0, 38.0),
         "positional": (4.0, 5.0, 6.0, 7.0, 8.0, 9.0),
     },
 }  # fmt: skip

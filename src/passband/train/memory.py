@@ -7,27 +7,36 @@ import jax
 
 from ..errors import InputError
 from ..field import Field
+from ..ops.fused import fits
 from ..ops.mlp import Precision
 
 
 def bytes_of_run(field: Field, points: int) -> int:
     """Peak bytes of one training step.
 
-    Kept for the backward pass: the features and every hidden layer, and two gradients
-    of the widest layer while they are passed back; then weights, gradients and two
-    moments, each twice over while the step's select holds old and new.
+    What each point keeps; then weights, gradients and two moments, each twice over
+    while the step's select holds old and new.
     """
-    item = 2 if field.precision is Precision.BFLOAT16 else 4
-    widths = [w.shape[-1] for w in field.mlp.weights]
-    hidden = widths[:-1]
-    widest = max([*hidden, 1])
-    per_point = item * (field.encoding.features + sum(hidden) + 2 * widest)
-    per_point += 4 * 4 * (widths[-1] + field.encoding.dims)
-    if field.precision is Precision.BFLOAT16:
-        per_point += 4 * widest
     leaves = jax.tree.leaves(field)
     weights = sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
-    return points * per_point + 8 * weights
+    return points * bytes_of_point(field, points) + 8 * weights
+
+
+def bytes_of_point(field: Field, points: int) -> int:
+    """Of one point in a step of so many.
+
+    Kept for the backward pass: the features and every hidden layer, and gradients of
+    the widest layer while they are passed back: two of them, and in bfloat16 a float32
+    one besides, or a single one where the step is fused.
+    """
+    half = field.precision is Precision.BFLOAT16
+    item = 2 if half else 4
+    *hidden, out = (w.shape[-1] for w in field.mlp.weights)
+    widest = max([*hidden, 1])
+    fused = fits(points, field.encoding.dims, field.mlp.weights, field.precision)
+    passed_back = item if fused else 2 * item + (4 if half else 0)
+    kept = item * (field.encoding.features + sum(hidden)) + passed_back * widest
+    return kept + 4 * 4 * (out + field.encoding.dims)
 
 
 def budget() -> int:
