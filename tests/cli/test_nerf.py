@@ -113,7 +113,10 @@ def test_a_collapse_is_noticed_and_tried_again(folder: Path, tmp_path: Path, cap
     words = ["fit", "nerf", str(folder), "--out", str(out), "--steps", "200"]
     assert main([*words, *QUICK, "--mapping", "none", "--lr", "30"]) == 1
     said = capsys.readouterr().err
-    assert "collapsed by step 50: it renders one colour everywhere; starting" in said
+    assert (
+        "collapsed by step 50: a colour channel is the same on every ray; starting"
+        in said
+    )
     assert [f"a rate of {r}" in said for r in ("10", "3.33", "1.11")] == [True] * 3
     assert "try another `--seed` or `--mapping`" in said
     assert json.loads((out / "config.json").read_text())["lr"] == pytest.approx(30 / 27)

@@ -32,8 +32,8 @@ LONGEST, CPU_LONGEST = 800, 100
 MOST_POINTS, CPU_MOST_POINTS = 4_000_000_000, 2_500_000
 PREVIEW = 20.0  # seconds of training between two
 COLLAPSED = 1e-3
-"""Spread of rendered colours, over that of the photographs, below which a network
-renders one colour everywhere. Healthy ones are at 0.04 or more from the 50th step on,
+"""Spread of a rendered channel, over that of the photographs, below which a network
+renders the same on every ray. Healthy ones are at 0.04 or more from the 50th step on,
 and those that die are at exactly 0 by then."""
 
 
@@ -129,7 +129,7 @@ class NerfJob(FitJob):
         often = 50 if step <= 2000 else 1000
         due = step >= 50 and step % often < folder.config["every"]
         if due and task.spread(state.field) < COLLAPSED:
-            raise Collapsed(step, "it renders one colour everywhere")
+            raise Collapsed(step, "a colour channel is the same on every ray")
         if entry["seconds"] - self.shown >= PREVIEW:
             self.shown = entry["seconds"]
             write_image(folder.path / "preview.png", self._preview(task, state.field))

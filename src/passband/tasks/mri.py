@@ -51,10 +51,11 @@ class MriTask(Task):
         n = self.step_points
         extent = self.extent or extent_of(sides)
 
-        def part(index: Int[Array, " k"]) -> Float[Array, "k c"]:
+        def part(field: Field, index: Int[Array, " k"]) -> Float[Array, "k c"]:
             return field.batch(grid_coords(index, sides, extent))
 
-        return by_parts(part, n, self.at_once or n).reshape(self.forward.input_shape)
+        image = by_parts(part, field, n, self.at_once or n)
+        return image.reshape(self.forward.input_shape)
 
     def predict(self, field: Field) -> np.ndarray:
         return np.asarray(_image(self, field))

@@ -144,14 +144,16 @@ class NerfTask(Task):
     def spread(self, field: Field) -> float:
         """How much rendered colours differ from ray to ray, over how much they should.
 
-        A network that has collapsed renders one colour everywhere: 0.
+        Of the channel where they differ least: 0 if the network has collapsed to one
+        colour everywhere, or has lost one of its channels to a saturated sigmoid.
         """
         n, h, w, _ = self.views.pixels.shape
         place = jnp.arange(min(PROBES, n * h * w), dtype=jnp.uint32)
         seen, target = _probe(self, field, shuffled(place, jnp.uint32(0), n * h * w))
-        wanted = float(np.std(np.asarray(target), axis=0).mean())
-        found = float(np.std(np.asarray(seen), axis=0).mean())
-        return found / wanted if wanted > 0 else 1.0
+        wanted = np.std(np.asarray(target), axis=0)
+        found = np.std(np.asarray(seen), axis=0)
+        vary = wanted > 0
+        return float((found[vary] / wanted[vary]).min()) if vary.any() else 1.0
 
     @property
     def shown(self) -> Views:
