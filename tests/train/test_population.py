@@ -13,10 +13,12 @@ import pytest
 from passband.data.images import Image
 from passband.field import make_field
 from passband.tasks.image import image_task
-from passband.train.loop import Config, chunk, run, start
+from passband.train import population
+from passband.train.loop import UNSEARCHED, Config, chunk, run, start
 from passband.train.memory import bytes_of_run
 from passband.train.population import population_chunk, run_population, stack
 from passband.train.state import adam
+from passband.train.work import counted, flop_of
 
 RNG = np.random.default_rng(0)
 PICTURES = [
@@ -153,7 +155,7 @@ population._spread, population.unstack = spread_spy, unstack_spy
 keys = [jax.random.key(k) for k in range(8)]
 config = Config(steps=20, every=20)
 four, _ = population.run_population(task, fields, config, keys=keys)
-assert seen == [4, 4, 4], seen  # to compile, to train, trained
+assert seen == [4, 4], seen  # to compile and train, trained
 population.jax.devices = lambda: [jax.local_devices()[0]]
 one, _ = population.run_population(task, fields, config, keys=keys)
 for a, b in zip(jax.tree.leaves(four), jax.tree.leaves(one)):
@@ -169,3 +171,39 @@ def test_the_stack_is_spread_over_four_devices():
         env={**os.environ, "XLA_FLAGS": flags},
     )  # fmt: skip
     assert done.stdout.strip() == "sharded", done.stderr[-2000:]
+
+
+def test_parts_are_of_one_size_where_that_takes_few_more():
+    sizes = {n: [len(p) for p in population._cut(list(range(n)), 64)]
+             for n in (64, 68, 432, 800, 67)}  # fmt: skip
+    assert sizes == {64: [64], 68: [34] * 2, 432: [54] * 8, 800: [50] * 16,
+                     67: [34, 33]}  # fmt: skip
+
+
+def test_programs_are_made_once_and_searched_only_where_that_pays(monkeypatch):
+    asked = []
+    compile = jax.stages.Lowered.compile
+
+    def spy(lowered, compiler_options=None, **more):
+        asked.append(compiler_options)
+        return compile(lowered, compiler_options, **more)
+
+    monkeypatch.setattr(jax.stages.Lowered, "compile", spy)
+    config = Config(steps=7, every=7)
+    run_population(TASKS, _fields(), config, keys=KEYS)
+    run_population(TASKS, _fields(), config, keys=KEYS)
+    assert asked == [UNSEARCHED]
+    monkeypatch.setattr("passband.train.loop.SEARCHED", 0)
+    run_population(TASKS, _fields(), config, keys=KEYS)
+    assert asked == [UNSEARCHED, None]
+
+
+def test_all_training_is_counted():
+    each = 64 * (6 * (64 * 32 + 32 * 32 + 32 * 32 + 32 * 3) - 2 * 64 * 32)
+    before = counted()
+    run_population(TASKS, _fields(), Config(steps=7, every=7), keys=KEYS)
+    assert counted() - before == 3 * 7 * each
+    run(TASKS[0], _fields()[0], Config(steps=5, every=3), key=KEYS[0])
+    assert counted() - before == (3 * 7 + 5) * each
+    trained = make_field("gaussian:2,m=32,train=b", d=2, out=3, key=KEYS[0], width=32)
+    assert flop_of(trained, 64) == each + 64 * 2 * 64 * 32

@@ -18,13 +18,24 @@ from ..field import Field
 from ..mappings import AnyKey
 from ..ops.mlp import Precision
 from ..tasks.task import Task
-from .loop import Config, History, start, unroll
+from .loop import UNSEARCHED, Config, History, brief, start, unroll
 from .memory import budget, bytes_of_run
 from .state import Rate, State, adam, advance
+from .work import count
 
 T = TypeVar("T", bound=Task)
 MOST = 64
 """Runs in one stack: more are no faster."""
+
+
+class Part(NamedTuple):
+    """Runs of one shape, as many as fit in memory."""
+
+    places: list[int]
+    tasks: list[Task]
+    states: list[State]
+    brief: bool
+    """Whether compiling fast is worth more than running fast."""
 
 
 class Stack(NamedTuple):
@@ -58,67 +69,85 @@ def run_population(
     """
     optimiser = optimiser or adam()
     rates = rates or [config.rate] * len(fields)
-    states = [
-        start(f, _with_rate(config, r), key=k, optimiser=optimiser)
-        for f, r, k in zip(fields, rates, keys, strict=True)
-    ]
+    states = _states(fields, rates, keys, config, optimiser)
     groups: dict[Any, list[int]] = {}
     for i, (task, state) in enumerate(zip(tasks, states, strict=True)):
         groups.setdefault(_shape((task, state)), []).append(i)
     room = budget() if max_memory is None else max_memory
-    parts: list[list[int]] = []
+    parts: list[Part] = []
     for members in groups.values():
-        first = members[0]
-        each = bytes_of_run(states[first].field, tasks[first].points_at_once)
-        parts += _cut(members, min(MOST, max(1, int(room // each))))
-
-    def stacked(part: list[int]) -> Stack:
-        return _stacked([tasks[i] for i in part], [states[i] for i in part])
-
-    length = min(config.every, config.steps)
-    programs = _compile(parts, stacked, optimiser, length)
+        task, field = tasks[members[0]], states[members[0]].field
+        each = bytes_of_run(field, task.points_at_once)
+        short = brief(field, task.step_points, config.steps * len(members))
+        for some in _cut(members, min(MOST, max(1, int(room // each)))):
+            own = [tasks[i] for i in some], [states[i] for i in some]
+            parts.append(Part(some, *own, short))
+    programs, ready = _compile(parts, optimiser, min(config.every, config.steps))
     done_fields: list[Field | None] = [None] * len(fields)
     histories: list[History] = [{} for _ in fields]
     done = 0
-    for part, program in zip(parts, programs, strict=True):
+    for k, (part, program) in enumerate(zip(parts, programs, strict=True)):
         if on_stack is not None:
             on_stack(done)
-        done += len(part)
-        trained, history = _run_stack(stacked(part), config, optimiser, program)
-        for i, field, entries in zip(part, trained, history, strict=True):
+        done += len(part.places)
+        runs = ready.pop(k, None) or _stacked(part)
+        trained, history = _run_stack(runs, config, optimiser, program)
+        count(trained[0], part.tasks[0].step_points, config.steps * len(trained))
+        for i, field, entries in zip(part.places, trained, history, strict=True):
             done_fields[i], histories[i] = field, entries
     return [f for f in done_fields if f is not None], histories
 
 
-def _stacked(tasks: Sequence[Task], states: Sequence[State]) -> Stack:
-    task, axes = stack(tasks)
-    state = jax.tree.map(lambda *leaves: _together(leaves), *states)
-    task, state = _spread(task, axes, state, len(states))
-    return Stack(task, axes, state, len(states))
+def _states(
+    fields: Sequence[Field],
+    rates: Sequence[float | Rate],
+    keys: Sequence[AnyKey],
+    config: Config,
+    optimiser: optax.GradientTransformation,
+) -> list[State]:
+    """Where each run starts: equal ones are one object, and made once."""
+    states: list[State] = []
+    made: dict[Any, State] = {}
+    runs = list(zip(fields, rates, keys, strict=True))  # kept, so that an id is one's
+    for field, rate, key in runs:
+        name = id(field), rate if isinstance(rate, float) else id(rate), id(key)
+        if name not in made:
+            own = _with_rate(config, rate)
+            made[name] = start(field, own, key=key, optimiser=optimiser)
+        states.append(made[name])
+    return states
+
+
+def _stacked(part: Part) -> Stack:
+    task, axes = stack(part.tasks)
+    state = jax.tree.map(lambda *leaves: _together(leaves), *part.states)
+    task, state = _spread(task, axes, state, len(part.states))
+    return Stack(task, axes, state, len(part.states))
 
 
 def _compile(
-    parts: Sequence[list[int]],
-    stacked: Callable[[list[int]], Stack],
-    optimiser: optax.GradientTransformation,
-    length: int,
-) -> list[Callable]:
+    parts: Sequence[Part], optimiser: optax.GradientTransformation, length: int
+) -> tuple[list[Callable], dict[int, Stack]]:
     """The program of every part; those that differ are compiled side by side, which
-    for six shapes on a GPU takes 5 s and not 24."""
-    names = []
+    for six shapes on a GPU takes 5 s and not 24. Also the stacks made for it, by the
+    part's place."""
+    names, ready = [], {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for part in parts:
-            runs = stacked(part)
-            axes = tuple(jax.tree.leaves(runs.axes, is_leaf=lambda x: x is None))
-            shape, place = _shape((runs.task, runs.state)), runs.state.step.sharding
-            names.append((shape, axes, place, optimiser, length))
+        for k, part in enumerate(parts):
+            shape = _shape((part.tasks[0], part.states[0]))
+            size, shared = len(part.tasks), _shared(part.tasks)
+            names.append(
+                (shape, size, shared, _devices(size), optimiser, length, part.brief)
+            )
             if names[-1] not in _PROGRAMS:
+                ready[k] = runs = _stacked(part)
                 lowered = population_chunk.lower(  # pyright: ignore[reportFunctionMemberAccess]
                     runs.task, runs.state, runs.axes, optimiser, length
                 )
-                _PROGRAMS[names[-1]] = pool.submit(lowered.compile)
+                options = UNSEARCHED if part.brief else None
+                _PROGRAMS[names[-1]] = pool.submit(lowered.compile, options)
     try:
-        return [_PROGRAMS[name].result() for name in names]
+        return [_PROGRAMS[name].result() for name in names], ready
     except BaseException:  # a program that could not be made is not one to keep
         for name in names:
             _PROGRAMS.pop(name, None)
@@ -184,11 +213,16 @@ def stack(tasks: Sequence[T]) -> tuple[T, PyTree]:
     leaves = [jax.tree.leaves(t) for t in tasks]
     tree = jax.tree.structure(tasks[0])
     stacked, axes = [], []
-    for same in zip(*leaves, strict=True):
-        shared = all(leaf is same[0] for leaf in same)
-        stacked.append(same[0] if shared else _together(same))
-        axes.append(None if shared else 0)
+    for same, once in zip(zip(*leaves, strict=True), _shared(tasks), strict=True):
+        stacked.append(same[0] if once else _together(same))
+        axes.append(None if once else 0)
     return jax.tree.unflatten(tree, stacked), jax.tree.unflatten(tree, axes)
+
+
+def _shared(tasks: Sequence[Task]) -> tuple[bool, ...]:
+    """Which leaves are one object in all tasks."""
+    leaves = zip(*(jax.tree.leaves(task) for task in tasks), strict=True)
+    return tuple(all(leaf is same[0] for leaf in same) for same in leaves)
 
 
 def _together(leaves: Sequence[Array]) -> Array:
@@ -210,11 +244,10 @@ def unstack(tree: PyTree, count: int) -> list[PyTree]:
 
 def _spread(task: Task, axes: PyTree, state: State, runs: int) -> tuple[Task, State]:
     """Lay the run axis over the devices; XLA then splits the program by itself."""
-    devices = jax.devices()
-    count = max(k for k in range(1, len(devices) + 1) if runs % k == 0)
-    if count == 1:
+    devices = _devices(runs)
+    if len(devices) == 1:
         return task, state
-    mesh = Mesh(np.asarray(devices[:count]), ("run",))
+    mesh = Mesh(np.asarray(devices), ("run",))
     along = NamedSharding(mesh, PartitionSpec("run"))
     whole = NamedSharding(mesh, PartitionSpec())
     task = jax.tree.map(
@@ -231,6 +264,13 @@ def _spread(task: Task, axes: PyTree, state: State, runs: int) -> tuple[Task, St
     return task, state
 
 
+def _devices(runs: int) -> tuple[jax.Device, ...]:
+    """As many devices as take an equal number of runs each."""
+    devices = jax.devices()
+    most = max(k for k in range(1, len(devices) + 1) if runs % k == 0)
+    return tuple(devices[:most])
+
+
 def _with_rate(config: Config, rate: float | Rate) -> Config:
     return Config(config.steps, rate, config.every, config.precision, config.minutes)
 
@@ -241,7 +281,10 @@ def _shape(tree: PyTree) -> Any:
 
 
 def _cut(members: list[int], most: int) -> list[list[int]]:
-    """Even parts of at most `most`, so that few programs are compiled."""
-    parts = math.ceil(len(members) / most)
+    """Parts of at most `most`, all of one size if that takes less than twice as many:
+    a part of another size is another program."""
+    least = math.ceil(len(members) / most)
+    even = (k for k in range(least, 2 * least) if len(members) % k == 0)
+    parts = next(even, least)
     size = math.ceil(len(members) / parts)
     return [members[k : k + size] for k in range(0, len(members), size)]

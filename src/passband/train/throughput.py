@@ -1,7 +1,6 @@
 """How fast this machine trains: points a second and FLOP a second of the real step."""
 
 import dataclasses
-import itertools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +18,7 @@ from .loop import Config, chunk, start
 from .memory import bytes_of_run
 from .population import population_chunk, stack
 from .state import adam
+from .work import flop_of_step
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,13 +33,9 @@ class Shape:
 
     @property
     def flop(self) -> int:
-        """Of one step: forward, weight and input gradients; a product counts twice.
-
-        The encoding needs no gradient, so the first layer passes none back.
-        """
+        """Of one step."""
         sizes = [self.features, *[self.width] * (self.layers - 1), self.out]
-        products = [i * o for i, o in itertools.pairwise(sizes)]
-        return self.points * (6 * sum(products) - 2 * products[0])
+        return flop_of_step(sizes, self.points)
 
 
 class MovingPoints(Task):
