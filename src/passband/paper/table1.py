@@ -84,6 +84,7 @@ class Table1(Assembled):
                 outcome.arrays["ours"],
                 np.asarray(printed),
                 digits=[3 if column == SHAPE else 2 for column in COLUMNS],
+                note="; other heads stand in for ATLAS, so that its digits differ",
             )
         }
 

@@ -101,12 +101,13 @@ class Table5(Item):
         ours = {n: {r: outcome.arrays[f"{n}.{r}"] for r in rows} for n in SETS}
         if not any(n.comparable for n in outcome.numbers):
             return {self.id: score_figure(ours)}
+        # Digits of ATLAS are those of other heads.
+        own = {row: printed_of(row, "shepp") for row in rows}
+        blank = dict.fromkeys(rows, np.nan)
         printed = {
-            n: {
-                r: np.nan if (p := printed_of(r, n)) is None else p for r in rows
-            }
-            for n in SETS
-        }  # fmt: skip
+            "shepp": {r: np.nan if p is None else p for r, p in own.items()},
+            "atlas": blank,
+        }
         return {self.id: score_figure(ours, printed)}
 
 

@@ -35,6 +35,7 @@ def mapping_table(
     printed: ArrayLike,
     *,
     digits: Sequence[int],
+    note: str = "",
 ) -> "Figure":
     """Our numbers over the printed ones, the best of each column in bold.
 
@@ -42,6 +43,7 @@ def mapping_table(
         columns: names; what follows a comma goes on a second line.
         ours: (columns, rows); NaN where there is none.
         printed: of the same shape.
+        note: what is said below the table besides.
     """
     mine, theirs = np.asarray(ours, float), np.asarray(printed, float)
     figure = new_figure(
@@ -70,8 +72,8 @@ def mapping_table(
                   color=MUTED)  # fmt: skip
     for j in range(len(rows)):
         _rule(figure, HEAD + j * LINE)
-    write(0.1, height - 0.14, "large: ours, small: printed; PSNR in dB, shapes IoU",
-          fontsize=8, color=MUTED)  # fmt: skip
+    legend = "large: ours, small: printed; PSNR in dB, shapes IoU"
+    write(0.1, height - 0.14, f"{legend}{note}", fontsize=8, color=MUTED)
     return figure
 
 
