@@ -91,6 +91,20 @@ def test_a_run_leaves_its_files_and_prints_the_claims(items, out, tmp_path, caps
     assert command == "passband paper run fig8 --preset smoke"
 
 
+def test_what_was_trained_is_told_with_its_speed(
+    items, out, tmp_path, monkeypatch, capsys
+):
+    counts = iter([10**15, 3 * 10**15])
+    monkeypatch.setattr("passband.cli.paper_run.counted", lambda: next(counts))
+    assert main(["paper", "run", "fig8", *out]) == 0
+    assert "TFLOP/s)" in capsys.readouterr().out.splitlines()[0]
+    told = json.loads((tmp_path / "smoke" / "fig8.json").read_text())["provenance"]
+    assert told["pflop"] == 2 and told["tflops"] > 1000
+    assert main(["paper", "list", *out, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert rows[0]["pflop"] == 2 and rows[1]["pflop"] is None
+
+
 def test_a_failed_claim_ends_with_1_only_when_checked(items, out, capsys):
     assert main(["paper", "run", "fig9", *out]) == 0
     assert "FAIL  it is better" in capsys.readouterr().out

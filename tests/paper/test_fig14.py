@@ -9,11 +9,25 @@ import pytest
 
 from passband.paper import fig14, results
 from passband.paper.item import Outcome, Preset
+from passband.train.work import counted
 
 
 @pytest.fixture(scope="module")
-def outcome() -> Outcome:
-    return fig14.ITEM.run(Preset.SMOKE, lambda _: None)
+def counted_run() -> tuple[Outcome, int]:
+    before = counted()
+    return fig14.ITEM.run(Preset.SMOKE, lambda _: None), counted() - before
+
+
+@pytest.fixture(scope="module")
+def outcome(counted_run: tuple[Outcome, int]) -> Outcome:
+    return counted_run[0]
+
+
+def test_the_flop_of_a_run_are_steps_times_points_times_network(counted_run):
+    """Forward and weight gradients of all four layers, input gradients of three."""
+    rest = 64 * 64 + 64 * 64 + 64
+    networks = [6 * rest + 4 * inputs * 64 for inputs in (1, 2)]
+    assert counted_run[1] == 5 * 452 * 256 * sum(networks)
 
 
 def test_smoke_has_the_papers_claims(outcome: Outcome):
@@ -41,7 +55,7 @@ def test_errors_are_mean_squares_of_the_2020_networks():
     """No step: a forward pass in NumPy with weights drawn from the keys as stax did."""
     setting = dataclasses.replace(fig14.SETTINGS[Preset.SMOKE], steps=0, inits=2)
     centre = np.array([1.0])
-    found = fig14.train("basic:units=rad", centre, setting)
+    [found] = fig14.train(["basic:units=rad"], centre, setting)
     x = np.linspace(-math.pi, math.pi, 256)
     glorot = jax.nn.initializers.glorot_normal()
     with jax.threefry_partitionable(False):

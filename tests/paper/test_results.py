@@ -128,5 +128,13 @@ def test_provenance_names_no_folder_of_this_machine():
         seconds=1.26,
     )
     assert found["precision"] == "float64" and found["seconds"] == 1.3
+    assert "pflop" not in found and "tflops" not in found  # nothing was trained
     assert {"version", "commit", "command", "device", "jax", "date"} <= set(found)
     assert not any("/" in str(value) for value in found.values())
+
+
+def test_provenance_says_how_much_was_trained_and_how_fast():
+    found = results.provenance(
+        Outcome(), commit=None, command="", device="gpu", seconds=80.0, flop=4 * 10**15
+    )
+    assert (found["pflop"], found["tflops"]) == (4.0, 50.0)

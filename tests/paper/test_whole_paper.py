@@ -216,7 +216,7 @@ def test_the_page_stands_alone_and_says_all(tmp_path: Path):
               Row("ours alone", None, 1.0, None, True)],
         notes=("A note.",), settings={"width": 256},
         origin={"seconds": 61.0, "commit": "0123456789abcdef", "device": "cpu",
-                "data": {"natural": "f" * 64}},
+                "pflop": 17.5, "tflops": 286.9, "data": {"natural": "f" * 64}},
     )  # fmt: skip
     other = Entry("table2", "Draws", "B", "not run")
     write_page(tmp_path / "report.html", [other, entry], "full")
@@ -228,6 +228,7 @@ def test_the_page_stands_alone_and_says_all(tmp_path: Path):
     assert "0 of 2" in page and page.count("<li class=") == 2 + 2
     for text in ("Fig. 4", "Width &lt;matters&gt;", "One. Two.", "Because.", "−0.07",
                  "In grey: not comparable", "A note.", "1 min 1 s", "commit 0123456789",
+                 "17.5 PFLOP of training", "287 TFLOP/s",
                  "natural ffffffffffff", "1 of 2 claims"):  # fmt: skip
         assert text in page, text
 

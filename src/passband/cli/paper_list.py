@@ -26,12 +26,13 @@ def list_items(items: list[Item], folder: Path, preset: Preset, options: Output)
 def _row(
     item: Item, folder: Path, preset: Preset, here: dict[str, bool]
 ) -> dict[str, Any]:
-    verdict, date = None, None
+    verdict, date, work = None, None, dict.fromkeys(("pflop", "tflops"))
     if results.exists(folder, preset, item.id):
         try:
             found = results.load(folder, preset, item.id, arrays=False)
             verdict = found.outcome.verdict
             date = found.provenance.get("date")
+            work = {key: found.provenance.get(key) for key in work}
         except InputError:
             verdict = "damaged"
     cost = costs(folder, item.id)
@@ -47,6 +48,7 @@ def _row(
         "measured": [p.value for p, c in cost.items() if c.measured],
         "verdict": verdict,
         "date": date,
+        **work,
     }
 
 

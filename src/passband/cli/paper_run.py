@@ -15,6 +15,7 @@ from ..errors import InputError
 from ..paper import results
 from ..paper.item import Assembled, Item, Outcome, Preset
 from ..paper.results import Result
+from ..train.work import counted
 from .console import Console
 from .device import device_name
 from .paper_text import beside, described
@@ -114,6 +115,7 @@ class Runs:
             return kept
         say, preset = self.console.say, self.preset
         begun, commit = time.perf_counter(), results.commit_now()
+        before = counted()
         say(f"{item.id}: {item.title} ({preset.value})")
         data = {}
         if preset is Preset.FULL:
@@ -128,6 +130,7 @@ class Runs:
             command=f"passband paper run {item.id} --preset {preset.value}{options}",
             device=device_name(),
             seconds=time.perf_counter() - begun,
+            flop=counted() - before,
             data=data,
             parts=parts,
         )

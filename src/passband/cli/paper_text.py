@@ -41,6 +41,8 @@ def beside(item: Item, preset: Preset, folder: Path) -> str:
 def _head(item: Item, result: Result) -> str:
     seconds = result.provenance.get("seconds")
     spent = "" if seconds is None else f", {seconds:g} s"
+    if (speed := result.provenance.get("tflops")) is not None:
+        spent += f", {speed:.3g} TFLOP/s"
     head = f"{item.id}  {item.title}: {result.outcome.verdict}"
     return f"{head} ({result.preset.value}{spent})"
 

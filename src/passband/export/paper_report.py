@@ -142,6 +142,8 @@ def _head(entries: Sequence[Entry], preset: str) -> list[str]:
     facts = [("Reproduced", f"{count['reproduced']} of {len(entries)}", True)]
     facts += [(w.capitalize(), str(count[w]), False) for w in SIGNS if count[w]][1:]
     facts += [("Preset", preset, False), ("Time of all", html.duration(seconds), False)]
+    if work := sum(float(e.origin.get("pflop") or 0) for e in ran):
+        facts.append(("Training", f"{work:.3g} PFLOP", False))
     if devices:
         facts.append(("Device", ", ".join(devices), False))
     if dates:
@@ -233,6 +235,10 @@ def _origin(entry: Entry) -> str:
             continue
         if key == "seconds":
             told.append(html.duration(float(value)))
+        elif key == "pflop":
+            told.append(f"{value:.3g} PFLOP of training")
+        elif key == "tflops":
+            told.append(f"{value:.3g} TFLOP/s")
         elif key == "commit":
             told.append(f"commit {str(value)[:10]}")
         elif key == "data":

@@ -13,10 +13,12 @@ from jaxtyping import Array, Float
 from .. import theory
 from ..data.noise import DenseSignals, power_law_signals
 from ..field import Field, make_field, standard
+from ..ops.brief import brief_jit
 from ..tasks.signal1d import Signal1D, signal_tasks
-from ..train.loop import Config, start
+from ..train.loop import UNSEARCHED, Config, start
 from ..train.population import population_chunk, stack
 from ..train.state import sgd
+from ..train.work import count
 from .item import Preset, Say
 
 # In the order of the 2020 keys.
@@ -183,15 +185,20 @@ def _train(
     ]
     tasks, axes = stack([task] * len(fields))
     state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    lowered = population_chunk.lower(  # pyright: ignore[reportFunctionMemberAccess]
+        tasks, state, axes, optimiser, size.every
+    )
+    program = lowered.compile(UNSEARCHED)  # the training takes a second on a GPU
     seen = [_outputs(state.field, task.grid)]
     for done in range(size.every, size.steps + 1, size.every):
-        state, _ = population_chunk(tasks, state, axes, optimiser, size.every)
+        state, _ = program(tasks, state, axes, optimiser, size.every)
         seen.append(_outputs(state.field, task.grid))
         say(f"{len(fields)} networks, step {done} of {size.steps}")
+    count(state.field, task.step_points, size.steps * len(fields))
     return np.stack([np.asarray(s, np.float64) for s in seen], axis=1)
 
 
-@eqx.filter_jit
+@brief_jit
 def _outputs(fields: Field, grid: Array) -> Array:
     return eqx.filter_vmap(lambda field: field.batch(grid)[:, 0])(fields)
 

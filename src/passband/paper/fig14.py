@@ -61,10 +61,10 @@ class Fig14(Item):
     def run(self, preset: Preset, say: Say) -> Outcome:
         setting = SETTINGS[preset]
         centres = shifts(setting.centres)
-        errors = {}
-        for name, word in WORDS.items():
-            say(f"{name}: {setting.centres} centres x {setting.inits} initialisations")
-            errors[name] = train(word, centres, setting)
+        say(f"{len(WORDS)} x {setting.centres} centres x {setting.inits} networks")
+        errors = dict(
+            zip(WORDS, train(list(WORDS.values()), centres, setting), strict=True)
+        )
         full = preset is Preset.FULL
         numbers = _numbers(centres, errors, comparable=full)
         return Outcome(
@@ -99,8 +99,8 @@ def bump(centre: float) -> np.ndarray:
     return np.roll(shape, int(POINTS * centre / (2 * math.pi)))
 
 
-def train(word: str, centres: np.ndarray, setting: Setting) -> np.ndarray:
-    """Mean squared errors, (centres, initialisations), of one population."""
+def train(words: list[str], centres: np.ndarray, setting: Setting) -> np.ndarray:
+    """Mean squared errors, (words, centres, initialisations), of one population."""
     with jax.threefry_partitionable(False):
         # A split's keys depend on their number: always the paper's 20.
         keys = list(jax.random.split(jax.random.PRNGKey(10), 20))[: setting.inits]
@@ -114,6 +114,7 @@ def train(word: str, centres: np.ndarray, setting: Setting) -> np.ndarray:
             output="identity",
             bits2020=True,
         )
+        for word in words
         for key in keys
     ]
     x = jnp.linspace(-math.pi, math.pi, POINTS)[:, None]
@@ -124,11 +125,15 @@ def train(word: str, centres: np.ndarray, setting: Setting) -> np.ndarray:
         tasks += [RegressionTask(x, y, low, high)] * len(keys)
     # A step's loss is that of the weights before it: one more step reads the last.
     config = Config(setting.steps + 1, setting.rate, setting.steps + 1, "float32")
+    rows = [fields[k : k + len(keys)] for k in range(0, len(fields), len(keys))]
     _, histories = run_population(
-        tasks, fields * len(centres), config, keys=keys * len(centres)
+        tasks * len(words),
+        [field for row in rows for _ in centres for field in row],
+        config,
+        keys=keys * (len(words) * len(centres)),
     )
     halves = np.array([history["loss"][-1] for history in histories])
-    return 2 * halves.reshape(len(centres), len(keys))
+    return 2 * halves.reshape(len(words), len(centres), len(keys))
 
 
 def _away(centres: np.ndarray) -> np.ndarray:

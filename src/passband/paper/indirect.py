@@ -27,6 +27,7 @@ from ..tasks.task import Task
 from ..theory import composed_ntk, linear_dynamics
 from ..train.loop import Config, chunk, start
 from ..train.state import sgd
+from ..train.work import count
 from .item import Claim, Item, Number, Outcome, Preset, Say, judge
 
 if TYPE_CHECKING:
@@ -206,6 +207,7 @@ def converge(
     config = Config(steps=setting.steps, rate=rate, precision="float32")
     state = start(field, config, key=jax.random.key(0), optimiser=sgd())
     state, losses = chunk(task, state, sgd(), setting.steps)
+    count(state.field, task.step_points, setting.steps)
     trained = task.predict(state.field)
     return {
         "start": _spectrum(f0 - truth),

@@ -27,6 +27,7 @@ from ..tasks.toy_views import toy_views
 from ..train.loop import Config, start
 from ..train.population import population_chunk, stack, unstack
 from ..train.state import adam
+from ..train.work import count
 from .item import Preset, Say
 
 WORLD = Space(NEAR, FAR, np.full(3, 0.5), 1.0)
@@ -160,6 +161,7 @@ def train_runs(
                 exact = state.field.with_precision(Precision.FLOAT32)
                 for i, field in zip(members, unstack(exact, len(members)), strict=True):
                     fields[stops.index(step + every)][i] = field
+        count(state.field, task.step_points, stops[-1] * len(members))
         seconds[name] = round(time.perf_counter() - begun, 1)
     return Trained(fields, seconds)
 

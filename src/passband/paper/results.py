@@ -130,6 +130,7 @@ def provenance(
     command: str,
     device: str,
     seconds: float,
+    flop: int = 0,
     data: dict[str, str] | None = None,
     parts: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -137,6 +138,7 @@ def provenance(
 
     Args:
         commit: from `commit_now` before the run, whose code is that of its start.
+        flop: of the networks that it trained.
         data: `fingerprints` of the sets it read.
         parts: date and commit of the results it was put together from.
     """
@@ -154,6 +156,9 @@ def provenance(
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
         "seconds": round(seconds, 1),
     }
+    if flop:
+        found["pflop"] = float(f"{flop / 1e15:.4g}")
+        found["tflops"] = float(f"{flop / 1e12 / seconds:.4g}")
     return found | ({"parts": parts} if parts else {})
 
 
