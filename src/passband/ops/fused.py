@@ -16,9 +16,9 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, BFloat16, Float
+from jaxtyping import Array, Float
 
-from .mlp import Precision, hidden_of_few
+from .mlp import Precision, hidden_of_few, slopes_of_few
 
 MULTIPROCESSORS = 132
 """Of an H100 or H200: points are dealt out so that each gets one program or two."""
@@ -110,8 +110,9 @@ def fused_mlp(
     """`mlp` of a few inputs: the first layer in float32, and all behind it fused."""
     n = x.shape[0]
     tiles, more_points = _dealt(n)
-    h = hidden_of_few(jnp.pad(x, more_points), weights[0], biases[0])
-    out: Array = _rest((tiles, interpret), h, tuple(weights[1:]), tuple(biases[1:]))
+    out: Array = _few(
+        (tiles, interpret), jnp.pad(x, more_points), tuple(weights), tuple(biases)
+    )
     return out[:n]
 
 
@@ -140,7 +141,7 @@ def _forward(deal, coords, frequencies, weights, biases):
     x = op.features(coords, frequencies, interpret=deal[1])
     W = weights[0].astype(jnp.bfloat16)
     h = op.dense_first(x, W, biases[0], interpret=deal[1])
-    out, residuals = _rest_forward(deal, h, weights[1:], biases[1:])
+    out, residuals = _rest(deal, h, weights[1:], biases[1:])
     return out, (coords, frequencies, x, W, residuals)
 
 
@@ -163,17 +164,33 @@ _network.defvjp(_forward, _backward)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _rest(
+def _few(
     deal: tuple[int, bool],
-    h: BFloat16[Array, "n w"],
+    x: Float[Array, "n f"],
     weights: tuple[Float[Array, "_ _"], ...],
     biases: tuple[Float[Array, " _"], ...],
 ) -> Float[Array, "n c"]:
+    return _few_forward(deal, x, weights, biases)[0]
+
+
+def _few_forward(deal, x, weights, biases):
+    h = hidden_of_few(x, weights[0], biases[0])
+    out, residuals = _rest(deal, h, weights[1:], biases[1:])
+    return out, (x, weights[0], residuals)
+
+
+def _few_backward(deal, residuals, g):
+    x, W, rest = residuals
+    d, db, weights_grad, biases_grad = _through(deal, rest, g)
+    dx, dW = slopes_of_few(x, W, d)
+    return dx, (dW, *weights_grad), (db, *biases_grad)
+
+
+_few.defvjp(_few_forward, _few_backward)
+
+
+def _rest(deal, h, weights, biases):
     """All layers behind the first, whose ReLU has been taken."""
-    return _rest_forward(deal, h, weights, biases)[0]
-
-
-def _rest_forward(deal, h, weights, biases):
     from . import fused_tiles as op
 
     tiles, interpret = deal
@@ -183,14 +200,6 @@ def _rest_forward(deal, h, weights, biases):
         hidden.append(op.dense(hidden[-1], W, b, tiles=tiles, interpret=interpret))
     out = jnp.dot(hidden[-1], halves[-1], preferred_element_type=jnp.float32)
     return out + biases[-1], (halves, tuple(hidden))
-
-
-def _rest_backward(deal, residuals, g):
-    d, _, weights_grad, biases_grad = _through(deal, residuals, g)
-    return d, weights_grad, biases_grad
-
-
-_rest.defvjp(_rest_forward, _rest_backward)
 
 
 def _through(deal, residuals, g):

@@ -78,14 +78,25 @@ def _few_forward(x: Array, W: Array, b: Array):
 def _few_backward(residuals, g: Array):
     x, W, h = residuals
     g = jnp.where(h > 0, g, 0)
+    points = tuple(range(g.ndim - 1))
+    return *slopes_of_few(x, W, g), jnp.sum(g, axis=points, dtype=jnp.float32)
+
+
+def slopes_of_few(
+    x: Float[Array, "*n f"], W: Float[Array, "f w"], g: BFloat16[Array, "*n w"]
+) -> tuple[Float[Array, "*n f"], Float[Array, "f w"]]:
+    """Gradients of a few inputs and their weights, from that before the ReLU."""
     # Twice 8 bits of x for the product with g. `astype` and back would be taken for
     # nothing by XLA, which is allowed to keep more precision than was asked for.
     coarse = lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)
     halves = jnp.concatenate([coarse, x - coarse], axis=-1).astype(jnp.bfloat16)
-    _, dW, db = _bfloat16_backward(halves, W, g)
+    points = tuple(range(x.ndim - 1))
+    dW = lax.dot_general(
+        halves, g, ((points, points), ((), ())), preferred_element_type=jnp.float32
+    )
     dx = jnp.dot(g.astype(jnp.float32), W.T, precision=lax.Precision.HIGHEST)
     few = x.shape[-1]
-    return dx, dW[:few] + dW[few:], db
+    return dx, dW[:few] + dW[few:]
 
 
 hidden_of_few.defvjp(_few_forward, _few_backward)
