@@ -40,8 +40,8 @@ class Choice:
     scales: list[float]
     sigmas: list[float]
     axes: list[list[float] | None]
-    predicted: list[float] | None
-    """The kernel's held-out levels in dB."""
+    predicted: list[float | None] | None
+    """The kernel's held-out levels in dB; None for a scale that it cannot judge."""
     curves: list[Curve]
     blank: float | None
     """The level of a field that is its mean everywhere."""

@@ -112,17 +112,14 @@ def _choose(
             break
         # The guess, or the first comparison, was far off: on from the end that is best.
         rungs = ladder(auto_of_trials, best.sigma, **options)
-    if kernel and problem.patches is not None:
+    if kernel:
         say("predicting by the kernel")
         begun = time.perf_counter()
-        predicted = level(
-            predicted_errors(
-                problem.patches, [r.mapping for r in rungs], layers=plan.layers,
-                width=plan.width, seed=seed,
-            )
-        )  # fmt: skip
+        predicted = _predicted(problem, rungs, plan, seed)
         seconds["kernel"] = time.perf_counter() - begun
     best, told, notes = _best(problem, rungs, predicted, swept)
+    if kernel and predicted is None and problem.blank > 0:
+        notes.append(f"the kernel cannot say anything about these {problem.name}")
     chosen = rung_at(auto, best.sigma, best.axes)
     return Choice(
         mapping=str(chosen.mapping),
@@ -137,7 +134,7 @@ def _choose(
         scales=[r.scale for r in rungs],
         sigmas=[r.sigma for r in rungs],
         axes=[None if r.axes is None else list(r.axes) for r in rungs],
-        predicted=None if predicted is None else [float(x) for x in predicted],
+        predicted=None if predicted is None else _plain(predicted),
         curves=[] if swept is None else _curves(swept),
         blank=-10 * math.log10(problem.blank) if problem.blank > 0 else None,
         **_costs(rungs, swept, best),
@@ -153,6 +150,20 @@ def _choose(
             "batch": None if problem.held is None else problem.held.task.step_points,
         },
     )  # fmt: skip
+
+
+def _predicted(
+    problem: Problem, rungs: list[Rung], plan: Plan, seed: int
+) -> np.ndarray | None:
+    """The kernel's levels; None where it can say nothing about any scale."""
+    shown = problem.coarse if problem.patches is None else problem.patches
+    if shown is None:
+        return None
+    errors = predicted_errors(
+        shown, [r.mapping for r in rungs], layers=plan.layers, width=plan.width,
+        seed=seed,
+    )  # fmt: skip
+    return level(errors) if np.isfinite(errors).any() else None
 
 
 def _smaller(auto: Auto, plan: Plan, share: float) -> tuple[Auto, Plan]:
@@ -181,7 +192,9 @@ def _best(
         if predicted is None:
             few = "there are too few points to hold any out; this is a first guess"
             return guess, problem.held is not None, [] if problem.held else [few]
-        top, _ = top_of(np.asarray([r.sigma for r in rungs]), predicted)
+        seen = np.isfinite(predicted)
+        sigmas = np.asarray([r.sigma for r in rungs])
+        top, _ = top_of(sigmas[seen], predicted[seen])
         return Rung(top, rungs[0].mapping), True, []
     levels = _mean(swept, -1)
     axes = rungs[int(np.nanargmax(levels))].axes

@@ -20,6 +20,7 @@ from ..tasks.ct import CTTask
 from ..tasks.mri import MriTask
 from ..tasks.nerf import FieldRadiance, NerfTask, Views
 from ..tasks.shape import ShapeTask, cross_entropy, shape_task
+from .coarse import ct_coarse, mri_coarse
 from .problem import Held, Problem
 from .spectrum import first_guess
 
@@ -117,7 +118,8 @@ def ct_problem(task: CTTask, *, share: float = 1.0) -> Problem:
     grid = task.forward.input_shape[0]
     return Problem(
         name="rays", held=held, blank=blank, d=2, out=1, output="sigmoid",
-        guess=min(PER_VIEW * views, 0.1 * grid / 2), nyquist=bins / 2, share=share,
+        guess=min(PER_VIEW * views, 0.1 * grid / 2), nyquist=bins / 2,
+        coarse=ct_coarse(task) if blank > 0 else None, share=share,
         digest=_digest(sinogram, task.keep, grid),
     )  # fmt: skip
 
@@ -140,7 +142,7 @@ def mri_problem(
     return Problem(
         name="frequencies", held=held, blank=blank, d=mask.ndim, out=out,
         output=output, guess=first_guess(image[..., None].astype(np.float32), step),
-        nyquist=nyquist, share=share,
+        nyquist=nyquist, coarse=mri_coarse(task) if blank > 0 else None, share=share,
         digest=_digest(measured, mask, task.held, task.extent),
     )  # fmt: skip
 

@@ -2,11 +2,12 @@
 
 import abc
 import dataclasses
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Bool, Float, Scalar
+from jaxtyping import Array, Bool, Float, Inexact, Scalar
 
 from ..field import Field
 from ..tasks.regression import RegressionTask
@@ -50,6 +51,28 @@ class Patches:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Coarse:
+    """A grid small enough for a kernel matrix, and what an instrument measures of it.
+
+    Of a volume it is a plane, the sums of the field along the third axis: frequencies
+    measured in a plane through 0 are those of these sums.
+    """
+
+    sides: tuple[int, ...]
+    """Points along each axis of the array, the summed one too."""
+    steps: tuple[float, ...]
+    """Distances of neighbours along each."""
+    A: Callable[[Array], Array]
+    """Measurements of the values at all points, those of the channels side by side."""
+    measured: Inexact[np.ndarray, " rows"]
+    held: Bool[np.ndarray, " rows"]
+    """Measurements that the kernel is not shown."""
+    summed: int | None = None
+    """The axis that A has the sums along, over the root of its points."""
+    channels: int = 1
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Problem:
     """Data, and how well a field does where it has not seen them."""
 
@@ -67,6 +90,8 @@ class Problem:
     """Where the axes differ: the guess along each, in units of the largest."""
     nyquist: float | None = None
     patches: Patches | None = None
+    coarse: Coarse | None = None
+    """What the kernel looks at behind a linear instrument."""
     share: float = 1.0
     """Of all points, how many the trials see: their networks are as much smaller."""
     digest: str = ""
