@@ -1,6 +1,7 @@
 """Fig. 16: normal maps of table 4's networks beside those of the meshes."""
 
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,15 +109,24 @@ def _panels(
     The error is the mean over pixels, in degrees, where mesh and network are hit.
     """
     panels, angles = {}, {row: [] for row in ROWS}
-    for i, name in enumerate(setting.shapes):
-        say(f"normal maps of {name}")
-        shape, camera = labelled(name, setting), camera_of(name, size)
-        truth = mesh_normals(shape.mesh.vertices, shape.mesh.faces, camera=camera)
-        maps = [truth]
-        for row in ROWS:
-            maps.append(_seen(trained(row, setting)[0][i].field, shape, camera))
-            angles[row].append(angle(maps[-1], truth))
-        panels[name] = np.stack([encoded(m @ camera.axes()) for m in maps])
+    # Marching along rays is the host's work, most of it: one thread for every map.
+    with ThreadPoolExecutor() as pool:
+        maps = {}
+        for i, name in enumerate(setting.shapes):
+            shape, camera = labelled(name, setting), camera_of(name, size)
+            fields = [trained(row, setting)[0][i].field for row in ROWS]
+            corners, faces = shape.mesh.vertices, shape.mesh.faces
+            maps[name] = [
+                pool.submit(mesh_normals, corners, faces, camera=camera),
+                *(pool.submit(_seen, field, shape, camera) for field in fields),
+            ]
+        for name in setting.shapes:
+            say(f"normal maps of {name}")
+            truth, *seen = (one.result() for one in maps[name])
+            for row, normals in zip(ROWS, seen, strict=True):
+                angles[row].append(angle(normals, truth))
+            axes = camera_of(name, size).axes()
+            panels[name] = np.stack([encoded(m @ axes) for m in (truth, *seen)])
     return panels, {row: float(np.mean(found)) for row, found in angles.items()}
 
 

@@ -1,5 +1,6 @@
 """Table 4: the occupancy of shapes with four mappings."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from .shape_runs import (
     ROWS,
     SETTINGS,
     Setting,
+    Trained,
     labelled,
     settings_of,
     train,
@@ -52,9 +54,15 @@ class Table4(Item):
 
     def run(self, preset: Preset, say: Say) -> Outcome:
         setting = SETTINGS[preset]
-        shapes = labels_of(setting, say)
+        say(f"labels of {setting.validation}")
+        labelled(setting.validation, setting)
+        # The sweep needs no other labels: the host makes them while the device trains.
+        with ThreadPoolExecutor(1) as host:
+            labels = host.submit(labels_of, setting, say)
+            swept = _sweep(setting, say)
+            shapes = labels.result()
         iou, seconds = scores(setting, say)
-        sweeps = _sweeps(setting, say)
+        sweeps = _sweeps(setting, swept)
         alone = _alone(setting, say)
         full = preset is Preset.FULL
         return Outcome(
@@ -125,21 +133,32 @@ def scores(setting: Setting, say: Say) -> tuple[np.ndarray, dict[str, float]]:
     return iou, seconds
 
 
-def _sweeps(setting: Setting, say: Say) -> dict[str, np.ndarray]:
-    """By mapping (scales, 3): the scale, then the validation shape's IoU on `POINTS`.
+Swept = dict[tuple[str, float], Trained]
+"""The validation shape's networks, by mapping and scale."""
 
-    The table's own scales are trained already.
-    """
-    cells = [(r, s) for r in SWEPT for s in getattr(setting, f"{r}_sweep")]
-    new = [(row, scale) for row, scale in cells if scale != getattr(setting, row)]
-    say(f"{len(new)} more scales on {setting.validation}")
+
+def _sweep(setting: Setting, say: Say) -> Swept:
+    """Those of scales that are not the table's own."""
+    new = [(r, s) for r, s in _cells(setting) if s != getattr(setting, r)]
+    say(f"{len(new)} scales on {setting.validation}")
     words = [setting.word(row, scale) for row, scale in new]
     networks, _ = train(words, [setting.validation] * len(words), setting)
-    found = dict(zip(new, networks, strict=True))
-    for row in SWEPT:
-        found[row, getattr(setting, row)] = trained(row, setting)[0][-1]
+    return dict(zip(new, networks, strict=True))
+
+
+def _cells(setting: Setting) -> list[tuple[str, float]]:
+    return [(r, s) for r in SWEPT for s in getattr(setting, f"{r}_sweep")]
+
+
+def _sweeps(setting: Setting, swept: Swept) -> dict[str, np.ndarray]:
+    """By mapping (scales, 3): the scale, then the validation shape's IoU on `POINTS`.
+
+    The table's own scales are those of its rows.
+    """
+    own = {(r, getattr(setting, r)): trained(r, setting)[0][-1] for r in SWEPT}
+    found = swept | own
     sweeps = {row: [] for row in SWEPT}
-    for row, scale in cells:
+    for row, scale in _cells(setting):
         iou = found[row, scale].iou
         sweeps[row].append([scale, *(iou[points] for points in POINTS)])
     return {row: np.array(lines) for row, lines in sweeps.items()}
