@@ -333,6 +333,10 @@ def test_seeds_run_an_item_with_other_keys(items, out, tmp_path, monkeypatch, ca
     command = "passband paper run fig8-seeds --preset smoke --seeds 5"
     assert content["provenance"]["command"] == command
     assert found["fig8-seeds"].seeds == 3  # of this run alone
+    (tmp_path / "smoke" / "fig8-seeds.json").unlink()
+    assert main(command.split()[1:] + out[2:]) == 0  # as it is written down
+    again = json.loads((tmp_path / "smoke" / "fig8-seeds.json").read_text())
+    assert again["provenance"]["command"] == command
 
 
 def test_seeds_of_items_without_any_are_refused(tmp_path: Path, capsys):

@@ -104,7 +104,7 @@ def _with_seeds(items: "list[Item]", count: int) -> "list[Item]":
     from ..paper import plan
 
     seeded = plan.with_seeds(items, count)
-    if len(seeded) == len(items):
+    if not any(item.seeds for item in seeded):
         have = ", ".join(plan.ids_with_seeds())
         raise InputError(f"`--seeds`: none of these has other keys to run; {have} have")
     return list({item.id: item for item in seeded}.values())

@@ -89,10 +89,11 @@ def ids_with_seeds() -> list[str]:
 
 
 def with_seeds(items: Iterable[Item], count: int) -> list[Item]:
-    """The items, each followed by its runs with `count` other keys, if it has them."""
+    """The items, each followed by its runs with `count` other keys, if it has them or
+    is such a run itself."""
     found: list[Item] = []
     for item in items:
-        found.append(item)
+        found.append(_seeded(item, count) if item.seeds else item)
         for id in item.companions:
             other = registry.get_item(id)
             if other.seeds:
