@@ -4,7 +4,7 @@ import pytest
 
 from passband.errors import InputError
 from passband.paper import published
-from passband.paper.item import Outcome, judge
+from passband.paper.item import Outcome, judge, ordered
 from passband.paper.published import Printed, missed, table
 from passband.paper.registry import COMPANIONS, IDS, get_item
 
@@ -21,6 +21,18 @@ def test_reproduced_needs_a_claim_that_can_be_judged():
 
 def test_one_failed_claim_is_a_difference():
     assert outcome(True, False, None).verdict == "differs"
+
+
+def test_a_figure_is_ordered_in_the_mean_of_its_panels_and_tells_each():
+    scores = {"none": [20.0, 21.0], "basic": [26.3, 24.0], "gaussian": [26.0, 26.5]}
+    claim = ordered("as in its table", scores, judged=True)
+    assert claim.verdict == "reproduced"
+    assert "basic 25.15 (26.30, 24.00), gaussian 26.25" in claim.detail
+    scores["gaussian"] = [24.0, 26.0]
+    assert ordered("", scores, judged=True).verdict == "differs"
+    assert ordered("", scores, judged=False).verdict == "not comparable"
+    alone = ordered("", {"none": [20.0], "gaussian": [19.9]}, judged=True)
+    assert (alone.verdict, alone.detail) == ("differs", "none 20.00, gaussian 19.90")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .image_runs import Run, load_pictures, train_runs
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Say, judge, ordered
 from .packed_pictures import packed, predicted, unpacked
 from .table3 import RATES, ROWS, SETS, word_of
 from .table3 import Setting as TableSetting
@@ -144,8 +144,6 @@ def _claims(names: list[str], psnr: np.ndarray, preset: Preset) -> list[Claim]:
     claims = []
     for name in SETS:
         of_set = psnr[[k for k, n in enumerate(names) if _set(n) == name]]
-        means = of_set.mean(axis=0)
-        text = ", ".join(f"{r} {v:.2f}" for r, v in zip(ROWS, means, strict=True))
         ahead = of_set[:, 2:].min(axis=1) - of_set[:, :2].max(axis=1)
         claims.append(
             judge(
@@ -156,10 +154,10 @@ def _claims(names: list[str], psnr: np.ndarray, preset: Preset) -> list[Claim]:
             )
         )
         claims.append(
-            judge(
-                f"{name}: the pictures shown are ordered as in Table 3",
-                bool((np.diff(means) > 0).all()) if preset is Preset.FULL else None,
-                text,
+            ordered(
+                f"{name}: the pictures shown are ordered as in Table 3, in their mean",
+                dict(zip(ROWS, of_set.T.tolist(), strict=True)),
+                judged=preset is Preset.FULL,
             )
         )
     return claims

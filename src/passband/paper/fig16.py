@@ -60,7 +60,14 @@ class Fig16(Item):
         sizes = {name: labelled(name, setting).ply_bytes for name in setting.shapes}
         model = _model_bytes(trained("gaussian", setting)[0][0].field)
         return Outcome(
-            numbers=_numbers(sizes, model, setting, full=preset is Preset.FULL),
+            numbers=(
+                *_numbers(sizes, model, setting, full=preset is Preset.FULL),
+                *(
+                    Number(f"{row}, {name}, boundary IoU", None, float(iou[1, j, i]))
+                    for i, name in enumerate(setting.shapes)
+                    for j, row in enumerate(ROWS)
+                ),
+            ),
             claims=_claims(iou, apart, sizes, model, setting, preset),
             arrays={
                 "model_bytes": np.array(model),

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .item import Item, Number, Outcome, Preset, Say, judge
+from .item import Item, Number, Outcome, Preset, Say, judge, ordered
 from .mri_runs import SCALES
-from .table6 import networks
+from .table6 import ROWS, networks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,6 +56,11 @@ class Fig18(Item):
                     else None,
                     "mean absolute error: "
                     + ", ".join(f"{n} {errors[n]:.3g}" for n in names[1:]),
+                ),
+                ordered(
+                    "the volume shown is ordered as in Table 6",
+                    {row: [scores[row]] for row in ROWS if row in scores},
+                    judged=preset is Preset.FULL,
                 ),
             ),
             arrays=planes | {"psnr": np.asarray([scores[n] for n in names[1:]])},

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.images import quantise
-from .item import Item, Number, Outcome, Preset, Say, judge
+from .item import Item, Number, Outcome, Preset, Say, judge, ordered
 from .nerf_runs import SETTINGS, precision, scene_of, scores, task_of
 from .packed_pictures import packed, unpacked
 from .table7 import train_rows
@@ -64,6 +64,11 @@ class Fig19(Item):
                         f"view {place}: {ROWS[k]}"
                         for place, k in zip(places, best, strict=True)
                     ),
+                ),
+                ordered(
+                    "the views shown are ordered as in Table 7, in their mean",
+                    {row: arrays[f"{row} psnr"].tolist() for row in ROWS},
+                    judged=preset is Preset.FULL,
                 ),
             ),
             arrays=arrays,

@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -54,6 +54,25 @@ def judge(claim: str, holds: bool | np.bool_ | None, detail: str) -> Claim:
     if holds is None:
         return Claim(claim, "not comparable", detail)
     return Claim(claim, "reproduced" if holds else "differs", detail)
+
+
+def ordered(
+    claim: str, scores: Mapping[str, Sequence[float]], *, judged: bool
+) -> Claim:
+    """Whether the means over what a figure shows rise from row to row, as the means of
+    its table do; a single panel need not, so each is told.
+
+    Args:
+        scores: of every panel, by row, the row that should be worst first.
+    """
+    means = {row: float(np.mean(values)) for row, values in scores.items()}
+    text = ", ".join(
+        f"{row} {means[row]:.2f}"
+        + (f" ({', '.join(f'{v:.2f}' for v in values)})" if len(values) > 1 else "")
+        for row, values in scores.items()
+    )
+    rising = bool(np.all(np.diff(list(means.values())) > 0))
+    return judge(claim, rising if judged else None, text)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
