@@ -160,18 +160,18 @@ def test_an_item_reports_its_companions(monkeypatch, tmp_path, capsys):
 
 
 def test_a_network_is_trained_once_in_a_process():
-    picture = np.random.default_rng(7).integers(0, 256, (2, 16, 16, 3), np.uint8)
+    pictures = np.random.default_rng(7).integers(0, 256, (2, 16, 16, 3), np.uint8)
     runs = [Run(0, "gaussian:2,m=8"), Run(1, "gaussian:2,m=8"), Run(0, "none")]
-    how = {"steps": 8, "width": 16}
-    first = train_runs(picture, runs, **how)
+    first = train_runs(pictures, runs, steps=8, width=16)
     before = counted()
-    again = train_runs(picture[::-1], [Run(1, "gaussian:2.0,m=8")], **how)
+    known = [Run(1, "gaussian:2.0,m=8")]
+    again = train_runs(pictures[::-1], known, steps=8, width=16)
     assert counted() == before and again.fields[0] is first.fields[0]
     assert again.test[0] == first.test[0] != first.test[1]
     for other in (Run(0, "none", rate=2e-3), Run(0, "none", key=11), Run(1, "none")):
         before = counted()
-        train_runs(picture, [other], **how)
+        train_runs(pictures, [other], steps=8, width=16)
         assert counted() > before, other
     before = counted()
-    train_runs(picture, runs[:1], steps=9, width=16)
+    train_runs(pictures, runs[:1], steps=9, width=16)
     assert counted() - before == 9 * 64 * (6 * (3 * 256 + 48) - 2 * 256)
