@@ -31,6 +31,9 @@ BEYOND = 0.1
 """The share of a mapping's power above the Nyquist frequency of a coarse grid from
 which it is not judged there."""
 
+ROUNDING = 1e-6
+"""Of a sum in float32, as a share of its terms."""
+
 
 def predicted_errors(
     shown: Patches | Coarse,
@@ -85,9 +88,12 @@ def _through(
     look = LinearMap(coarse.A, n * channels)
     A, (b, _) = look.matrix(), look.targets(coarse.measured)
     out = np.tile(coarse.held, 2 if look.complex else 1)
-    # A field begins as the constant that explains most of what is trained on.
+    # A field begins as the constant that explains most of what is trained on. Without
+    # frequency 0 a constant is measured as rounding, which explains nothing.
     flat = np.tile(np.eye(channels), (n, 1))
-    start = flat @ np.linalg.lstsq(A[~out] @ flat, b[~out], rcond=None)[0]
+    constant = A @ flat
+    constant[np.abs(constant) <= ROUNDING * (np.abs(A) @ flat)] = 0.0
+    start = flat @ np.linalg.lstsq(constant[~out], b[~out], rcond=None)[0]
     left = b - A @ start
     A_train, b_train = A[~out], left[~out, 0]
     if len(A_train) > A.shape[1]:  # the same dynamics of fewer measurements
