@@ -26,7 +26,8 @@ def list_items(items: list[Item], folder: Path, preset: Preset, options: Output)
 def _row(
     item: Item, folder: Path, preset: Preset, here: dict[str, bool]
 ) -> dict[str, Any]:
-    verdict, date, work = None, None, dict.fromkeys(("pflop", "tflops"))
+    verdict, date = None, None
+    work: dict[str, Any] = dict.fromkeys(("pflop", "tflops"))
     if results.exists(folder, preset, item.id):
         try:
             found = results.load(folder, preset, item.id, arrays=False)

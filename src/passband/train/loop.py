@@ -82,7 +82,7 @@ def _chunk(
 
 
 chunk = eqx.filter_jit(_chunk, donate="all-except-first")
-brief_chunk = eqx.filter_jit(
+brief_chunk = eqx.filter_jit(  # pyright: ignore[reportCallIssue]
     _chunk, donate="all-except-first", compiler_options=UNSEARCHED
 )
 

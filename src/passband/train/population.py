@@ -264,7 +264,7 @@ def _spread(task: Task, axes: PyTree, state: State, runs: int) -> tuple[Task, St
     return task, state
 
 
-def _devices(runs: int) -> tuple[jax.Device, ...]:
+def _devices(runs: int) -> tuple[Any, ...]:
     """As many devices as take an equal number of runs each."""
     devices = jax.devices()
     most = max(k for k in range(1, len(devices) + 1) if runs % k == 0)
