@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -14,7 +15,7 @@ from passband.data.images import Image
 from passband.field import make_field
 from passband.tasks.image import image_task
 from passband.train import population
-from passband.train.loop import UNSEARCHED, Config, chunk, run, start
+from passband.train.loop import Config, chunk, run, start
 from passband.train.memory import bytes_of_run
 from passband.train.population import population_chunk, run_population, stack
 from passband.train.state import adam
@@ -181,21 +182,22 @@ def test_parts_are_of_one_size_where_that_takes_few_more():
 
 
 def test_programs_are_made_once_and_searched_only_where_that_pays(monkeypatch):
-    asked = []
-    compile = jax.stages.Lowered.compile
+    made = []
+    for name in ("population_chunk", "brief_population_chunk"):
+        real: Any = getattr(population, name)
 
-    def spy(lowered, compiler_options=None, **more):
-        asked.append(compiler_options)
-        return compile(lowered, compiler_options, **more)
+        def lower(*arguments, name=name, real=real):
+            made.append(name)
+            return real.lower(*arguments)
 
-    monkeypatch.setattr(jax.stages.Lowered, "compile", spy)
+        monkeypatch.setattr(population, name, SimpleNamespace(lower=lower))
     config = Config(steps=7, every=7)
     run_population(TASKS, _fields(), config, keys=KEYS)
     run_population(TASKS, _fields(), config, keys=KEYS)
-    assert asked == [UNSEARCHED]
+    assert made == ["brief_population_chunk"]
     monkeypatch.setattr("passband.train.loop.SEARCHED", 0)
     run_population(TASKS, _fields(), config, keys=KEYS)
-    assert asked == [UNSEARCHED, None]
+    assert made == ["brief_population_chunk", "population_chunk"]
 
 
 def test_all_training_is_counted():

@@ -15,8 +15,8 @@ from ..data.noise import DenseSignals, power_law_signals
 from ..field import Field, make_field, standard
 from ..ops.brief import brief_jit
 from ..tasks.signal1d import Signal1D, signal_tasks
-from ..train.loop import UNSEARCHED, Config, start
-from ..train.population import population_chunk, stack
+from ..train.loop import Config, start
+from ..train.population import brief_population_chunk, stack
 from ..train.state import sgd
 from ..train.work import count
 from .item import Preset, Say
@@ -185,13 +185,9 @@ def _train(
     ]
     tasks, axes = stack([task] * len(fields))
     state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-    lowered = population_chunk.lower(  # pyright: ignore[reportFunctionMemberAccess]
-        tasks, state, axes, optimiser, size.every
-    )
-    program = lowered.compile(UNSEARCHED)  # the training takes a second on a GPU
     seen = [_outputs(state.field, task.grid)]
     for done in range(size.every, size.steps + 1, size.every):
-        state, _ = program(tasks, state, axes, optimiser, size.every)
+        state, _ = brief_population_chunk(tasks, state, axes, optimiser, size.every)
         seen.append(_outputs(state.field, task.grid))
         say(f"{len(fields)} networks, step {done} of {size.steps}")
     count(state.field, task.step_points, size.steps * len(fields))

@@ -141,11 +141,11 @@ def _compile(
             )
             if names[-1] not in _PROGRAMS:
                 ready[k] = runs = _stacked(part)
-                lowered = population_chunk.lower(  # pyright: ignore[reportFunctionMemberAccess]
+                program = brief_population_chunk if part.brief else population_chunk
+                lowered = program.lower(  # pyright: ignore[reportFunctionMemberAccess]
                     runs.task, runs.state, runs.axes, optimiser, length
                 )
-                options = UNSEARCHED if part.brief else None
-                _PROGRAMS[names[-1]] = pool.submit(lowered.compile, options)
+                _PROGRAMS[names[-1]] = pool.submit(lowered.compile)
     try:
         return [_PROGRAMS[name].result() for name in names], ready
     except BaseException:  # a program that could not be made is not one to keep
@@ -186,8 +186,7 @@ def _run_stack(
     return fields, histories
 
 
-@eqx.filter_jit(donate="all-except-first")
-def population_chunk(
+def _population_chunk(
     task: Task,
     state: State,
     axes: PyTree,
@@ -203,6 +202,12 @@ def population_chunk(
         return eqx.filter_vmap(one, in_axes=(axes, eqx.if_array(0)))(task, carry)
 
     return jax.lax.scan(body, state, length=length, unroll=unroll())
+
+
+population_chunk = eqx.filter_jit(_population_chunk, donate="all-except-first")
+brief_population_chunk = eqx.filter_jit(  # pyright: ignore[reportCallIssue]
+    _population_chunk, donate="all-except-first", compiler_options=UNSEARCHED
+)
 
 
 def stack(tasks: Sequence[T]) -> tuple[T, PyTree]:
