@@ -29,7 +29,8 @@ def test_the_plan_has_every_item_once_and_pairs_side_by_side():
     place = {id: k for k, id in enumerate(plan.ORDER)}
     # Of these the second finds the first one's networks in memory.
     pairs = [("fig3", "fig12"), ("fig4", "fig13"), ("table3", "fig15"),
-             ("table4", "fig16"), ("table5", "fig17"), ("table6", "fig18"), ("table7", "fig19")]  # fmt: skip
+             ("table4", "fig16"), ("table5", "fig17"), ("table6", "fig18"),
+             ("table7", "fig19")]  # fmt: skip
     assert all(place[later] == place[first] + 1 for first, later in pairs)
 
 
