@@ -43,6 +43,7 @@ class Fig15(Item):
     title = "Pictures of both sets with four mappings"
     needs = SETS
     notes = (
+        "One run with Table 3: `passband paper run table3 fig15` trains only once.",
         "The paper does not say which pictures it shows; three of Natural, two of "
         "Text are ours to choose.",
         "Only the most detailed square of each is shown, at its own pixels.",
