@@ -3,7 +3,7 @@
     python benchmarks/paper.py [--preset full] [--results results]
 
 Nothing is run: `passband paper run` notes what each item took, and this adds it up, the
-26 items first and then their companions (sweeps, other seeds). Networks that items share
+26 items first, then their companions (sweeps, other seeds). Networks that items share
 are booked under the first of them.
 """
 
