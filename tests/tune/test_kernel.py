@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from passband.data.masks import gaussian_mask, opposite
+from passband.data.masks import gaussian_mask, hold_out, opposite
 from passband.data.sinograms import Sinogram
 from passband.errors import InputError
 from passband.forward.kspace import KSpace
@@ -19,7 +19,7 @@ from passband.tasks.mri import MriTask
 from passband.theory import composed_ntk
 from passband.tune import Plan, choose
 from passband.tune.coarse import ct_coarse, mri_coarse, straight_lines, strips
-from passband.tune.instruments import ct_problem
+from passband.tune.instruments import ct_problem, mri_problem
 from passband.tune.kernel import predicted_errors
 from passband.words import parse_mapping
 
@@ -89,9 +89,14 @@ def test_rays_follow_the_flow_of_the_whole_grid():
     assert coarse.sides == (10, 10)
     A, b = columns(task.forward, (10, 10)), np.ravel(task.sinogram)
     want = written_out(A, b, coarse.held, coordinates((10, 10)))
-    [found] = predicted_errors(coarse, [MAPPING], time=300, **NETWORK)
+    [found], constant = predicted_errors(coarse, [MAPPING], time=300, **NETWORK)
     assert found == pytest.approx(want, rel=1e-4)
-    assert found < 0.9 * np.mean((b[coarse.held] - b.mean()) ** 2)
+    # The constant whose rays are nearest to those that train.
+    ones, train = A.sum(axis=1), ~coarse.held
+    level = ones[train] @ b[train] / np.sum(ones[train] ** 2)
+    blank = np.mean((level * ones - b)[coarse.held] ** 2)
+    assert constant == pytest.approx(blank, rel=1e-4)
+    assert found < 0.9 * constant
 
 
 @pytest.mark.parametrize(
@@ -120,7 +125,7 @@ def test_frequencies_follow_the_flow_of_the_whole_grid(sides, options):
     b = np.ravel(task.measured)[at]
     np.testing.assert_allclose(coarse.measured, b)
     want = written_out(A, b, coarse.held, coordinates(sides), coarse.channels)
-    [found] = predicted_errors(coarse, [MAPPING], time=300, **NETWORK)
+    [found], _ = predicted_errors(coarse, [MAPPING], time=300, **NETWORK)
     assert found == pytest.approx(want, rel=1e-4)
 
 
@@ -132,7 +137,8 @@ def test_what_is_held_out_does_not_enter_the_fit(coarse):
     def error(times: float) -> float:
         moved = coarse.measured + times * change
         other = dataclasses.replace(coarse, measured=moved)
-        return predicted_errors(other, [MAPPING], time=300, **NETWORK)[0]
+        [found], _ = predicted_errors(other, [MAPPING], time=300, **NETWORK)
+        return found
 
     want = 2 * np.sum(change**2) / coarse.held.sum()
     assert error(1) + error(-1) - 2 * error(0) == pytest.approx(want, rel=1e-9)
@@ -170,7 +176,7 @@ def test_a_coarse_grid_does_not_judge_what_it_cannot_show():
     coarse = ct_coarse(disc(10))
     assert coarse is not None
     scales: Any = [parse_mapping(f"gaussian:{s},m=32") for s in (1, 2, 4, 8)]
-    found = predicted_errors(coarse, scales, **NETWORK)
+    found, _ = predicted_errors(coarse, scales, **NETWORK)
     np.testing.assert_array_equal(np.isfinite(found), [True, True, False, False])
 
 
@@ -199,4 +205,16 @@ def test_a_choice_by_the_kernel_alone():
     none = dataclasses.replace(problem, coarse=None)
     found = choose(none, word, plan, kernel=True, train=False)
     assert found.predicted is None
-    assert found.notes[-1] == "the kernel cannot say anything about these rays"
+    assert found.notes == ["the kernel says nothing about these rays"]
+
+
+def test_a_prediction_no_better_than_a_constant_chooses_nothing():
+    noise = kspace((12, 10))
+    train, held = hold_out(np.asarray(noise.forward.mask), 0.1)
+    task = MriTask(KSpace(jnp.asarray(train)), noise.measured, jnp.asarray(held))
+    problem = mri_problem(task, out=1, output="sigmoid", nyquist=6.0)
+    found = choose(problem, "gaussian:auto,m=24", Plan(layers=3, width=32),
+                   kernel=True, train=False)  # fmt: skip
+    assert found.predicted is not None
+    assert found.sigma == found.guess
+    assert "a constant predicts them as well" in found.notes[0]

@@ -80,7 +80,9 @@ def test_the_kernels_prediction_at_the_end_is_kernel_regression():
     patches = grid_problem(waves(12, 12)).patches
     assert patches is not None
     mapping = Gaussian(4.0, m=16)
-    (found,) = predicted_errors(patches, [mapping], layers=3, width=32, time=np.inf)
+    (found,), blank = predicted_errors(
+        patches, [mapping], layers=3, width=32, time=np.inf
+    )
     k = composed_ntk(
         mapping.draw(jax.random.key(0), 2), patches.coords, layers=3, width=32
     )
@@ -91,3 +93,4 @@ def test_the_kernels_prediction_at_the_end_is_kernel_regression():
     )
     want = np.mean((seen + mean - patches.values[out]) ** 2)
     assert found == pytest.approx(want, rel=1e-4)
+    assert blank == pytest.approx(np.mean((mean - patches.values[out]) ** 2))

@@ -90,7 +90,7 @@ def _choose(
     say: Say,
 ) -> Choice:
     auto_of_trials, plan = _smaller(auto, plan, problem.share)
-    seconds, predicted, swept = {}, None, None
+    seconds, predicted, doubt, swept = {}, None, None, None
     options: dict[str, Any] = {
         "count": SCALES,
         "spacing": SPACING,
@@ -112,14 +112,13 @@ def _choose(
             break
         # The guess, or the first comparison, was far off: on from the end that is best.
         rungs = ladder(auto_of_trials, best.sigma, **options)
-    if kernel:
+    if kernel and problem.blank > 0:
         say("predicting by the kernel")
         begun = time.perf_counter()
-        predicted = _predicted(problem, rungs, plan, seed)
+        predicted, doubt = _predicted(problem, rungs, plan, seed)
         seconds["kernel"] = time.perf_counter() - begun
-    best, told, notes = _best(problem, rungs, predicted, swept)
-    if kernel and predicted is None and problem.blank > 0:
-        notes.append(f"the kernel cannot say anything about these {problem.name}")
+    best, told, notes = _best(problem, rungs, None if doubt else predicted, swept)
+    notes += [] if doubt is None else [doubt]
     chosen = rung_at(auto, best.sigma, best.axes)
     return Choice(
         mapping=str(chosen.mapping),
@@ -154,16 +153,21 @@ def _choose(
 
 def _predicted(
     problem: Problem, rungs: list[Rung], plan: Plan, seed: int
-) -> np.ndarray | None:
-    """The kernel's levels; None where it can say nothing about any scale."""
+) -> tuple[np.ndarray | None, str | None]:
+    """The kernel's levels, and why they should not be believed if so."""
     shown = problem.coarse if problem.patches is None else problem.patches
+    mute = f"the kernel says nothing about these {problem.name}"
     if shown is None:
-        return None
-    errors = predicted_errors(
+        return None, mute
+    errors, constant = predicted_errors(
         shown, [r.mapping for r in rungs], layers=plan.layers, width=plan.width,
         seed=seed,
     )  # fmt: skip
-    return level(errors) if np.isfinite(errors).any() else None
+    if not np.isfinite(errors).any():
+        return None, f"{mute}: these scales are too high for its coarse grid"
+    if not np.nanmin(errors) < HARDLY * constant:
+        return level(errors), f"{mute}: a constant predicts them as well as it does"
+    return level(errors), None
 
 
 def _smaller(auto: Auto, plan: Plan, share: float) -> tuple[Auto, Plan]:
@@ -192,19 +196,20 @@ def _best(
         if predicted is None:
             few = "there are too few points to hold any out; this is a first guess"
             return guess, problem.held is not None, [] if problem.held else [few]
-        seen = np.isfinite(predicted)
-        sigmas = np.asarray([r.sigma for r in rungs])
-        top, _ = top_of(sigmas[seen], predicted[seen])
-        return Rung(top, rungs[0].mapping), True, []
-    levels = _mean(swept, -1)
+        return _top(rungs, predicted), True, []
+    best = _top(rungs, _mean(swept, -1))
+    return best, *_doubts(problem, rungs, swept, best)
+
+
+def _top(rungs: list[Rung], levels: np.ndarray) -> Rung:
+    """Where the levels are highest, among the scales whose axes are the best one's."""
     axes = rungs[int(np.nanargmax(levels))].axes
     alike = [
         i for i, r in enumerate(rungs) if r.axes == axes and np.isfinite(levels[i])
     ]
     sigmas = np.asarray([rungs[i].sigma for i in alike])
     top, _ = top_of(sigmas, levels[alike])
-    best = Rung(top, rungs[0].mapping, axes)
-    return best, *_doubts(problem, rungs, swept, best)
+    return Rung(top, rungs[0].mapping, axes)
 
 
 def _doubts(
