@@ -102,11 +102,9 @@ def test_rays_follow_the_flow_of_the_whole_grid():
 @pytest.mark.parametrize(
     ("sides", "options"),
     [
-        ((10, 12), {}),
-        ((12, 10), {"zero": False}),
+        ((10, 12), {"zero": False}),
         ((10, 10), {"coils": 2, "pair": True}),
-        ((10, 11, 4), {}),
-        ((10, 4, 11), {"pair": True}),
+        ((10, 3, 11), {}),
     ],
 )
 def test_frequencies_follow_the_flow_of_the_whole_grid(sides, options):
@@ -118,7 +116,7 @@ def test_frequencies_follow_the_flow_of_the_whole_grid(sides, options):
     if len(sides) == 3:  # the plane through 0 of the two longest
         assert coarse.sides == sides
         zero = [slice(None)] * 3
-        zero[sides.index(4)] = slice(1, None)
+        zero[sides.index(3)] = slice(1, None)
         at[tuple(zero)] = False
     at = np.broadcast_to(at, forward.output_shape).ravel()
     A = columns(forward.transform, forward.input_shape)[at]
@@ -129,7 +127,7 @@ def test_frequencies_follow_the_flow_of_the_whole_grid(sides, options):
     assert found == pytest.approx(want, rel=1e-4)
 
 
-@pytest.mark.parametrize("coarse", [ct_coarse(disc(10)), mri_coarse(kspace((10, 12)))])
+@pytest.mark.parametrize("coarse", [ct_coarse(disc(10)), mri_coarse(kspace((10, 10)))])
 def test_what_is_held_out_does_not_enter_the_fit(coarse):
     """The error is a square about a prediction that held-out values do not move."""
     change = np.where(coarse.held, np.linspace(1, 2, len(coarse.held)), 0)
@@ -189,12 +187,12 @@ def test_without_frequencies_there_is_no_prediction():
 
 def test_too_few_measurements_and_summed_coils_are_not_predicted():
     assert mri_coarse(kspace((4, 4))) is None
-    assert mri_coarse(kspace((10, 11, 4), coils=2)) is None
+    assert mri_coarse(kspace((10, 3, 11), coils=2)) is None
     assert ct_coarse(disc(30), points=9) is None
 
 
 def test_a_choice_by_the_kernel_alone():
-    problem = ct_problem(disc(24))
+    problem = ct_problem(disc(10, holdout=0.1))
     plan = Plan(layers=3, width=32)
     word = "gaussian:auto,m=24"
     found = choose(problem, word, plan, kernel=True, train=False)
@@ -209,10 +207,10 @@ def test_a_choice_by_the_kernel_alone():
 
 
 def test_a_prediction_no_better_than_a_constant_chooses_nothing():
-    noise = kspace((12, 10))
+    noise = kspace((10, 10))
     train, held = hold_out(np.asarray(noise.forward.mask), 0.1)
     task = MriTask(KSpace(jnp.asarray(train)), noise.measured, jnp.asarray(held))
-    problem = mri_problem(task, out=1, output="sigmoid", nyquist=6.0)
+    problem = mri_problem(task, out=1, output="sigmoid", nyquist=5.0)
     found = choose(problem, "gaussian:auto,m=24", Plan(layers=3, width=32),
                    kernel=True, train=False)  # fmt: skip
     assert found.predicted is not None
