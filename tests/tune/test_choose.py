@@ -39,7 +39,10 @@ def test_a_small_picture_has_a_top_between_too_low_and_too_high(tmp_path):
     assert again == dataclasses.replace(first, cached=True)
     [file] = tmp_path.iterdir()
     file.write_text(json.dumps({"mapping": "gaussian:3"}))  # damaged: chosen anew
-    assert chosen(values, cache=tmp_path).mapping == first.mapping
+    anew = chosen(values, cache=tmp_path)
+    assert anew.mapping == first.mapping
+    assert not anew.cached
+    assert not chosen(values, cache=tmp_path, fresh=True, train=False).cached
 
 
 def test_noise_is_called_noise():

@@ -18,9 +18,11 @@ from passband.tasks.mri import MriTask
 from passband.tune.instruments import (
     HeldLabels,
     ct_problem,
+    kspace_guess,
     mri_problem,
     shape_problem,
 )
+from passband.tune.spectrum import first_guess
 
 
 @eqx.filter_jit
@@ -59,6 +61,19 @@ def test_held_frequencies_are_those_that_the_task_tests():
     want = task.metrics(network)["error_test"] ** 2 * power
     assert float(error(problem.held, network)) == pytest.approx(want, rel=1e-4)
     assert problem.blank == pytest.approx(power, rel=1e-5)
+
+
+def test_the_guess_for_a_volume_is_that_for_its_slices():
+    y, x = np.mgrid[:16, :16] / 16
+    picture = 0.5 + 0.3 * np.sin(9 * x + 4 * y) + 0.2 * np.cos(14 * y * x)
+    volume = np.broadcast_to(picture, (16, 16, 16))
+    same = np.fft.fftn(volume, norm="ortho"), np.ones((16, 16, 16), bool)
+    slices = [np.take(volume, 8, axis)[..., None] for axis in range(3)]
+    each = [first_guess(s.astype(np.float32), 1 / 16) for s in slices]
+    want = np.prod(each) ** (1 / 3)
+    assert kspace_guess(*same, (1.0, 1.0, 1.0)) == pytest.approx(want, rel=1e-3)
+    flat = np.fft.fftn(picture, norm="ortho"), np.ones((16, 16), bool)
+    assert kspace_guess(*flat, (1.0, 1.0)) == pytest.approx(each[0], rel=1e-3)
 
 
 def test_a_held_block_of_labels_is_never_trained_on():

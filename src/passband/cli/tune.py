@@ -95,7 +95,7 @@ def choice_for(
     problem, plan = trials(job, options, auto, steps=steps, batch=batch)
     return choose(
         problem, auto, plan, kernel=kernel, train=train, seed=options.seed,
-        cache=None if fresh else cache_folder() / "tune",
+        cache=cache_folder() / "tune", fresh=fresh,
         say=lambda text: console.progress(f"choosing a scale: {text}"),
     )  # fmt: skip
 

@@ -18,7 +18,13 @@ from ..tasks.ct import ct_task
 from ..tasks.image import split_pixels
 from ..tasks.nerf import nerf_task, views_in
 from ..tune.grid import grid_problem
-from ..tune.instruments import ct_problem, mri_problem, nerf_problem, shape_problem
+from ..tune.instruments import (
+    ct_problem,
+    kspace_guess,
+    mri_problem,
+    nerf_problem,
+    shape_problem,
+)
 from ..tune.ladder import rung_at
 from ..tune.problem import Problem
 from ..tune.sweep import Plan
@@ -156,12 +162,13 @@ def _mri(job: MriJob, options: Any, size: Size, on_cpu: bool) -> Problem:
         data = dataclasses.replace(data, train=train, held=held)
     sides = coarser(data.sides, size.points)
     task = job._task(data.cropped(sides), None)
+    guess = kspace_guess(data.measured, data.train, task.extent)
     field = job.field_options()
     # The network is a CPU's already where the options leave its width to the device.
     small = on_cpu and options.width > 128
     return mri_problem(
         task, out=field["out"], output=field["output"], nyquist=job.nyquist(options),
-        share=CPU_SHARE if small else 1.0,
+        guess=guess, share=CPU_SHARE if small else 1.0,
     )  # fmt: skip
 
 

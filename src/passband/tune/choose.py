@@ -46,6 +46,7 @@ def choose(
     train: bool = True,
     seed: int = 0,
     cache: Path | None = None,
+    fresh: bool = False,
     say: Say = lambda text: None,
 ) -> Choice:
     """The scale at which fields predict best what they have not seen.
@@ -55,6 +56,7 @@ def choose(
         train: sweep about the guess; without it, and without `kernel`, the choice is
             the spectrum's guess.
         cache: a folder that keeps choices by data and configuration.
+        fresh: choose again though it is kept there.
     """
     auto = parse_mapping(mapping)
     if not isinstance(auto, Auto):
@@ -71,7 +73,7 @@ def choose(
     if cache is not None:
         name = hashlib.sha256(to_json(asked).encode()).hexdigest()[:24]
         kept = cache / f"{name}.json"
-        if (found := _read(kept)) is not None:
+        if not fresh and (found := _read(kept)) is not None:
             return found
     choice = _choose(problem, auto, plan, kernel, train, seed, say)
     if kept is not None:

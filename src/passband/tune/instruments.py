@@ -11,13 +11,13 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Scalar
+from jaxtyping import Array, Bool, Complex, Float, Scalar
 
 from ..field import Field
 from ..forward.label_pool import ShapeLabels, block_order
 from ..forward.render import on_background, render
 from ..tasks.ct import CTTask
-from ..tasks.mri import MriTask
+from ..tasks.mri import MriTask, extent_of
 from ..tasks.nerf import FieldRadiance, NerfTask, Views
 from ..tasks.shape import ShapeTask, cross_entropy, shape_task
 from .coarse import ct_coarse, mri_coarse
@@ -125,9 +125,20 @@ def ct_problem(task: CTTask, *, share: float = 1.0) -> Problem:
 
 
 def mri_problem(
-    task: MriTask, *, out: int, output: str, nyquist: float, share: float = 1.0
+    task: MriTask,
+    *,
+    out: int,
+    output: str,
+    nyquist: float,
+    guess: float | None = None,
+    share: float = 1.0,
 ) -> Problem:
-    """The problem of k-space with frequencies held out."""
+    """The problem of k-space with frequencies held out.
+
+    Args:
+        guess: that of `kspace_guess` for all of the k-space, where the task has but its
+            centre.
+    """
     held, blank = None, 0.0
     measured = np.asarray(task.measured)
     if task.held is not None and bool(task.held.any()):
@@ -136,15 +147,30 @@ def mri_problem(
         there = np.broadcast_to(np.asarray(task.held), measured.shape)
         blank = float(np.mean(np.abs(measured[there]) ** 2))
     mask = np.asarray(task.forward.mask)
-    filled = np.where(mask, measured.reshape(-1, *mask.shape), 0)
-    image = np.abs(np.fft.ifftn(filled, axes=tuple(range(1, filled.ndim)))).max(axis=0)
-    step = max(task.extent or (1.0,)) / max(mask.shape)
+    extent = task.extent or extent_of(mask.shape)
     return Problem(
         name="frequencies", held=held, blank=blank, d=mask.ndim, out=out,
-        output=output, guess=first_guess(image[..., None].astype(np.float32), step),
+        output=output, guess=guess or kspace_guess(measured, mask, extent),
         nyquist=nyquist, coarse=mri_coarse(task) if blank > 0 else None, share=share,
-        digest=_digest(measured, mask, task.held, task.extent),
+        digest=_digest(measured, mask, task.held, task.extent, guess),
     )  # fmt: skip
+
+
+def kspace_guess(
+    measured: Complex[np.ndarray, "..."],
+    mask: Bool[np.ndarray, "*sides"],
+    extent: tuple[float, ...],
+) -> float:
+    """The spectrum's scale of the image without what was not measured; of a volume, the
+    mean of its middle slices, because the guess was fitted to pictures."""
+    filled = np.where(mask, measured.reshape(-1, *mask.shape), 0)
+    image = np.abs(np.fft.ifftn(filled, axes=tuple(range(1, filled.ndim)))).max(axis=0)
+    step = min(e / n for e, n in zip(extent, mask.shape, strict=True))
+    slices = [image]
+    if image.ndim == 3:
+        slices = [np.take(image, n // 2, axis) for axis, n in enumerate(image.shape)]
+    found = [first_guess(s[..., None].astype(np.float32), step) for s in slices]
+    return float(np.exp(np.mean(np.log(found))))
 
 
 def nerf_problem(
