@@ -1,6 +1,7 @@
 """What is chosen for easy data, hard data, and data that say nothing."""
 
 import dataclasses
+import importlib
 import json
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from passband.errors import InputError
 from passband.tune import Choice, Plan, choose, grid_problem, points_problem
+from passband.tune.sweep import Swept, survivors
 
 PLAN = Plan(rungs=(30, 60), keep=(4,), rate=1e-2, layers=2, width=24, looks=1, seats=2)
 WORD = "gaussian:auto,m=16"
@@ -73,6 +75,35 @@ def test_too_few_points_are_a_guess():
     found = chosen(np.random.default_rng(0).random((2, 3)))
     assert not found.told
     assert "too few points" in found.notes[0]
+
+
+def test_a_scale_that_fell_out_too_early_is_tried_to_the_end(monkeypatch):
+    """Early errors favour a third of the best scale, and halving believes them."""
+    told, best = [], 9 * 1.5
+
+    def fake(held, mappings, plan, **options):
+        told.append((len(mappings), plan.keep))
+        scales = np.asarray([m.scale for m in mappings])
+        alive, rows = list(range(len(scales))), []
+        for k, top in enumerate((best / 9, best / 3, best)):
+            level = -((4 * np.log(scales / top)) ** 2) + 10 * k
+            row = np.full(len(scales), np.nan)
+            row[alive] = level[alive]
+            rows.append(np.repeat(10 ** (-row / 10)[:, None], 2, axis=1))
+            if k < len(plan.keep):
+                alive = survivors(level, alive, plan.keep[k])
+        return Swept(np.arange(1, 4), np.stack(rows), (1, 2, 3), 1, 0.0, 0.0)
+
+    module = importlib.import_module("passband.tune.choose")
+    monkeypatch.setattr(module, "sweep", fake)
+    x, y = plane(32, 32)
+    problem = grid_problem(np.sin(9 * x * y)[..., None].astype(np.float32))
+    problem = dataclasses.replace(problem, guess=best / 4, blank=1e6, share=1.0)
+    found = choose(problem, WORD, Plan())
+    assert told[0] == (8, (4, 3))
+    assert set(told[1:]) == {(5, ())}
+    assert found.sigma == pytest.approx(best, rel=0.1)
+    assert found.half is not None
 
 
 def test_points_of_a_grid_have_its_nyquist_frequency():

@@ -74,8 +74,8 @@ class Choice:
         lines = [f"{self.mapping}: chosen for `{self.given}`"]
         if self.half is not None and self.twice is not None:
             lines.append(
-                f"  half of it costs {self.half:.2f} dB of held-out points, twice "
-                f"{self.twice:.2f} dB"
+                f"  half of it costs {self.half:.2f} dB of held-out {self.held}, "
+                f"twice {self.twice:.2f} dB"
             )
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)

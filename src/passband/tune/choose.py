@@ -27,6 +27,8 @@ SCALES, SPACING = 8, 1.5
 """Scales tried, and how far apart: from a quarter of the guess to four times it."""
 AGAIN = 2
 """Sweeps more, where the best scale of one lies at its end."""
+CLOSE = 5
+"""Scales about the best, where the one next to it fell out too early to tell."""
 RISING = 0.5
 """dB between the best scale and the one beside it that are a steep rise."""
 HARDLY = 0.9
@@ -109,10 +111,12 @@ def _choose(
         seconds["sweep"] = seconds.get("sweep", 0.0) + swept.seconds
         seconds["compiling"] = seconds.get("compiling", 0.0) + swept.compiling
         best, told, _ = _best(problem, rungs, None, swept)
-        off = _at_end(best, rungs) or _rising(swept)
-        if again == AGAIN or not told or not off:
+        at_end = _at_end(best, rungs)
+        if again == AGAIN or not told or not (at_end or _rising(swept)):
             break
-        # The guess, or the first comparison, was far off: on from the end that is best.
+        if not at_end:
+            # A better one fell out too early, and would again: these all go on.
+            options["count"], plan = CLOSE, dataclasses.replace(plan, keep=())
         rungs = ladder(auto_of_trials, best.sigma, **options)
     if kernel and problem.blank > 0:
         say("predicting by the kernel")
