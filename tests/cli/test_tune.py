@@ -2,10 +2,13 @@
 
 import json
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from passband.cli import tune as tune_module
 from passband.cli.main import main
+from passband.forward.radon import radon
 
 QUICK = ("--layers", "2", "--width", "8", "--quiet")
 
@@ -33,6 +36,22 @@ def test_a_choice_leaves_curve_json_and_report(here, capsys):
     out = capsys.readouterr().out
     assert "known from an earlier choice" in out
     assert "passband fit image photo.png --layers 2 --width 8 --mapping " in out
+
+
+def test_the_kernel_predicts_rays_beside_the_trials(here, capsys):
+    y, x = np.mgrid[:10, :10] - 5
+    angles = 18.0 * np.arange(10)
+    disc = jnp.asarray((x + 1) ** 2 + y**2 < 9, jnp.float32)
+    np.save(here / "disc.npy", np.asarray(radon(angles, 10)(disc)))
+    words = ["tune", "ct", "disc.npy", "--angles", "0:180:10", "--kernel", "--steps",
+             "8", "--mapping", "gaussian:auto,m=24", "--json", *QUICK]  # fmt: skip
+    assert main(words) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert len(content["predicted"]) == len(content["scales"])
+    assert sum(level is not None for level in content["predicted"]) >= 3
+    assert -1 <= content["kernel_agreement"] <= 1
+    assert content["seconds"]["kernel"] > 0
+    assert content["held"] == "rays"
 
 
 def test_a_fit_records_what_it_chose_and_resumes(here, capsys):

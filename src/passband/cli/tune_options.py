@@ -30,7 +30,9 @@ def tune_options(fit: type[FitOptions], what: str) -> type:
         "kernel": option(
             False, "predict the curve by the kernel too, without training"
         ),
-        "guess": option(False, "no training: the first guess alone"),
+        "guess": option(
+            False, "no training: the first guess, with --kernel the kernel's best"
+        ),
         "fresh": option(False, "choose again, though the same was chosen before"),
     }  # fmt: skip
     kinds = typing.get_type_hints(fit) | {

@@ -1,7 +1,7 @@
 """What a choice tries for each kind of file: the problem, and for how long.
 
 On a GPU all trials together cost less than two trainings. On a CPU they see a part of
-the data, with networks as much smaller, and end within a minute.
+the data, with networks as much smaller, and end within a minute, volumes in two.
 """
 
 import copy

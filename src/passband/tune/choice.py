@@ -72,11 +72,10 @@ class Choice:
     def summary(self) -> str:
         """For people: what, how sure, at which cost."""
         lines = [f"{self.mapping}: chosen for `{self.given}`"]
-        if self.half is not None and self.twice is not None:
-            lines.append(
-                f"  half of it costs {self.half:.2f} dB of held-out {self.held}, "
-                f"twice {self.twice:.2f} dB"
-            )
+        costs = {"half of it": self.half, "twice": self.twice}
+        known = [f"{k} costs {v:.2f} dB" for k, v in costs.items() if v is not None]
+        if known:
+            lines.append(f"  {', '.join(known)} of held-out {self.held}")
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)
 
