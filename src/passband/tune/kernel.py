@@ -26,7 +26,7 @@ TIME = 1.0
 SEEN_TIME = 3e4
 """The same behind an instrument, in units of 1 / (points k(0) |A|^2), so that neither
 the grid, nor the width, nor the unit of the measurements matters. Of 1 to infinity on
-the densities of the paper's sweep it agreed best with trained networks."""
+densities of the paper's sweep, 1e4 to 1e5 agreed best with trained networks."""
 BEYOND = 0.25
 """The share of a mapping's power above the Nyquist frequency of a coarse grid from
 which it is not judged there."""
