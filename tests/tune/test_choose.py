@@ -77,16 +77,17 @@ def test_too_few_points_are_a_guess():
     assert "too few points" in found.notes[0]
 
 
-def test_a_scale_that_fell_out_too_early_is_tried_to_the_end(monkeypatch):
-    """Early errors favour a third of the best scale, and halving believes them."""
-    told, best = [], 9 * 1.5
+def swept_as_if(tops: tuple[float, float, float], monkeypatch) -> tuple[list, Choice]:
+    """The choice when levels are highest at these scales after each rung, from a first
+    guess of 1, and the sweeps that it took."""
+    told = []
 
     def fake(held, mappings, plan, **options):
         told.append((len(mappings), plan.keep))
         scales = np.asarray([m.scale for m in mappings])
         alive, rows = list(range(len(scales))), []
-        for k, top in enumerate((best / 9, best / 3, best)):
-            level = -((4 * np.log(scales / top)) ** 2) + 10 * k
+        for k, top in enumerate(tops):
+            level = -((2 * np.log(scales / top)) ** 2) + 10 * k
             row = np.full(len(scales), np.nan)
             row[alive] = level[alive]
             rows.append(np.repeat(10 ** (-row / 10)[:, None], 2, axis=1))
@@ -98,12 +99,24 @@ def test_a_scale_that_fell_out_too_early_is_tried_to_the_end(monkeypatch):
     monkeypatch.setattr(module, "sweep", fake)
     x, y = plane(32, 32)
     problem = grid_problem(np.sin(9 * x * y)[..., None].astype(np.float32))
-    problem = dataclasses.replace(problem, guess=best / 4, blank=1e6, share=1.0)
-    found = choose(problem, WORD, Plan())
+    problem = dataclasses.replace(problem, guess=1.0, blank=1e40, share=1.0)
+    return told, choose(problem, WORD, Plan())
+
+
+def test_a_scale_that_fell_out_too_early_is_tried_to_the_end(monkeypatch):
+    told, found = swept_as_if((0.4, 1.2, 3.5), monkeypatch)
     assert told[0] == (8, (4, 3))
     assert set(told[1:]) == {(5, ())}
-    assert found.sigma == pytest.approx(best, rel=0.1)
+    assert found.sigma == pytest.approx(3.5, rel=0.1)
     assert found.half is not None
+    assert found.notes == []
+
+
+@pytest.mark.parametrize(("top", "end"), [(1e-3, "lowest"), (1e3, "highest")])
+def test_the_end_of_all_sweeps_is_called_by_its_name(top, end, monkeypatch):
+    told, found = swept_as_if((top, top, top), monkeypatch)
+    assert told == 3 * [(8, (4, 3))]
+    assert f"the best scale is the {end} that was tried" in found.notes[0]
 
 
 def test_points_of_a_grid_have_its_nyquist_frequency():

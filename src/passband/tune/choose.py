@@ -227,14 +227,14 @@ def _doubts(
     if not error < HARDLY * problem.blank:
         told = False
         notes.append(
-            "held-out points are no nearer to the field than to their mean: the data "
-            "look like noise at this sampling, and no scale predicts them"
+            f"held-out {problem.name} are no nearer to the field than to a constant: "
+            "the data look like noise at this sampling, and no scale predicts them"
         )
     elif np.ptp(first) < max(FLAT, 2 * float(np.median(_spread(swept, 0)))):
         told = False
         notes.append("the scales differ no more than the seeds do: any of them will do")
     elif _at_end(best, rungs):
-        end = "lowest" if best.sigma < problem.guess else "highest"
+        end = "lowest" if best.sigma <= min(r.sigma for r in rungs) else "highest"
         notes.append(
             f"the best scale is the {end} that was tried; one beyond it may be better"
         )

@@ -89,7 +89,7 @@ def top_of(
             gap = float(np.diff(u).max())
             if u[0] <= top <= u[-1] and abs(top - u[best]) <= gap:
                 return float(np.exp(top)), ends
-    return float(np.exp(u[best])), ends
+    return float(sigmas[order][best]), ends
 
 
 def _short(value: float) -> float:
