@@ -269,7 +269,7 @@ def measure(name: str, items: int | None, small: bool) -> dict[str, Any]:
     agreement: dict[str, list[float | None]] = {"rungs": [], "kernel": []}
     curves = []
     for problem in data.problems:
-        kernel = problem.patches is not None
+        kernel = problem.patches is not None or problem.coarse is not None
         ways["spectrum"].append(
             choose(problem, data.auto, data.plan, train=False).scale
         )
@@ -300,7 +300,12 @@ def measure(name: str, items: int | None, small: bool) -> dict[str, Any]:
 
     ranks = [
         rank_agreement(
-            np.interp(np.log(data.grid), np.log(c["scales"]), c["predicted"]), row
+            np.interp(
+                np.log(data.grid),
+                np.log(c["scales"]),
+                np.asarray(c["predicted"], float),
+            ),
+            row,
         )
         for c, row in zip(curves, scores, strict=True)
         if c["predicted"] is not None

@@ -39,7 +39,7 @@ def test_values_and_gradients_are_those_of_the_whole(at_once, wanted):
 
 def test_runs_stack():
     both = jax.tree.map(lambda *x: jnp.stack(x), arrays(0), arrays(1))
-    grad = jax.grad(lambda *pair: loss(*pair, 8)[0])
+    grad = jax.grad(lambda moving, resting: loss(moving, resting, 8)[0])
     together = jax.vmap(grad)(*both)
     alone = grad(*arrays(1))
     for x, y in zip(*map(jax.tree.leaves, (together, alone)), strict=True):

@@ -116,7 +116,7 @@ def choice_figure(choice: Mapping[str, Any]) -> "Figure":
 
 def _to_height(predicted: np.ndarray, levels: list[np.ndarray]) -> np.ndarray:
     """Moved so that its top is as high as the first measured curve's."""
-    if not levels or not levels[0].size:
+    if not levels or not levels[0].size or not np.isfinite(predicted).any():
         return predicted
     return predicted - np.nanmax(predicted) + levels[0].max()
 
@@ -127,11 +127,13 @@ def _frame(
     """Axes about the measured curves; a scale is a ratio, octaves are already."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    if levels and any(y.size for y in levels):
+    levels = [y for y in levels if y.size]
+    if levels:
         every = np.concatenate(levels)
         room = max(0.3, 0.08 * float(np.ptp(every)))
         # A scale far too high falls without end, and would press the rest flat.
-        axes.set_ylim(max(every.min(), every.max() - DEEP) - room, every.max() + room)
+        deep = min(float(y.max()) for y in levels) - DEEP
+        axes.set_ylim(max(every.min(), deep) - room, every.max() + room)
     if octaves:
         axes.set_xlim(x[0] - 0.2, x[-1] + 0.2)
         return

@@ -173,7 +173,8 @@ def simulated(
     square = squared(colours.astype(np.float32).mean(axis=2), None)
     side = len(square)
     clean = np.asarray(radon(angles, side)(jnp.asarray(square)))
-    rough = np.random.default_rng(seed).normal(size=clean.shape) * noise * clean.max()
+    rng = np.random.default_rng([seed, 1])  # not the draw that holds rays out
+    rough = rng.normal(size=clean.shape) * noise * clean.max()
     values = (clean + rough).astype(np.float32)
     return Sinogram(values, angles, image.name), square
 
