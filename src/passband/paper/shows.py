@@ -67,7 +67,7 @@ WHY: dict[str, str] = {
     "table3": "Three of eight means are 0.16 to 0.19 dB from the printed ones, where "
     "0.15 dB were allowed, in both directions; the order and every other mean hold. "
     "Without a mapping the run suffered from coordinates that were rounded to "
-    "bfloat16, which has been mended since: it cost Table 5 0.46 dB and Table 7 0.35. "
+    "bfloat16, which has been mended since (Table 7 gained 0.35 dB by it). "
     "Three other keys give 24.97 to 25.09 with positional and 25.67 to 25.76 with "
     "Gaussian features, so that the key explains the first. A prototype with TF32 "
     "products had 25.57 for Gaussian features, the printed number, and 25.73 in true "
