@@ -125,7 +125,7 @@ def test_bad_files(tmp_path, monkeypatch, fails):
     Nifti1Image(np.zeros((4, 4, 4, 3), np.float32), np.eye(4)).to_filename("4d.nii")
     cases = [
         (["real.npy"], "k-space is complex"),
-        (["nan.npy"], "1 NaN or infinite"),
+        (["nan.npy"], "1 NaN or infinite values, the first at index (2, 3);"),
         (["zero.npy"], "nothing but zeros"),
         (["four.npy"], "several need `--sens"),
         (["k.npy", "--mask", "mask0.npy"], "no frequency was measured"),
