@@ -131,7 +131,7 @@ def finite_numbers(values: np.ndarray, where: str) -> Shaped[np.ndarray, "..."]:
     if not np.iscomplexobj(values):
         return finite(values, where)
     # Not finite where either part is not, and its index is one of the file.
-    finite(np.maximum(np.abs(values.real), np.abs(values.imag)), where)
+    finite(np.maximum(np.abs(np.real(values)), np.abs(np.imag(values))), where)
     return values.astype(np.complex64)
 
 
