@@ -160,7 +160,7 @@ def main() -> None:
     if args.large:
         fits = voxels_at_once(field, args.large**3, 1, 2 * room)
         task = seen_in_k_space(args.large, fits)
-        _, _, size, _ = compiled(task, field, args.precision, 1)
+        _, _, size, _ = compiled(task, field, args.precision, args.steps)
         result["large"] = {
             "side": args.large, "room": 2 * room, "bytes": size, "voxels_at_once": fits
         }  # fmt: skip

@@ -12,7 +12,9 @@ from passband.field import make_field
 from passband.forward.kspace import KSpace
 from passband.tasks.mri import MriTask, against, extent_of, grid_coords, render
 from passband.tasks.mri_baselines import baselines
+from passband.train.loop import Config, chunk, start
 from passband.train.population import stack
+from passband.train.state import adam
 
 SIDES = (6, 5, 4)
 
@@ -111,3 +113,20 @@ def test_a_complex_image_is_scored_whole():
     truth = np.full((8, 8), 0.5 + 0.5j, np.complex64)
     assert against(truth, truth, 1.0)["psnr"] == np.inf
     assert against(np.abs(truth) + 0j, truth, 1.0)["psnr"] < 15
+
+
+def test_steps_in_parts_take_the_memory_of_one(monkeypatch):
+    """As a GPU would unroll them: the features of four steps are not held together."""
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    forward = KSpace(jnp.asarray(gaussian_mask((24, 24, 24), 0.2)))
+    one = MriTask(forward, forward(jnp.zeros((24, 24, 24))), at_once=4608)
+    wide = make_field("gaussian:2,m=64", d=3, out=1, key=jax.random.key(0), width=32)
+    state = start(wide, Config(precision="float32"), key=jax.random.key(0))
+
+    def needed(steps: int) -> int:
+        lowered = chunk.lower(  # pyright: ignore[reportFunctionMemberAccess]
+            one, state, adam(), steps
+        )
+        return lowered.compile().compiled.memory_analysis().temp_size_in_bytes
+
+    assert needed(8) < 1.1 * needed(1)

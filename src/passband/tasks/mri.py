@@ -86,6 +86,10 @@ class MriTask(Task):
         """Points whose layers are in memory together."""
         return min(self.step_points, self.at_once or self.step_points)
 
+    @property
+    def in_parts(self) -> bool:
+        return self.at_once is not None
+
     def _residual(self, image: Float[Array, "..."]) -> Complex[Array, "..."]:
         return self.forward.transform(image) - self.measured
 

@@ -41,6 +41,11 @@ class Task(eqx.Module):
         """Points whose layers a step holds in memory together."""
         return self.step_points
 
+    @property
+    def in_parts(self) -> bool:
+        """Whether those are fewer than a step has; of a stack of tasks too."""
+        return False
+
     def psnr_of_loss(self, loss: np.ndarray) -> np.ndarray | None:
         """The PSNR that a loss stands for, where it stands for one."""
         del loss

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 from ..errors import InputError
 from ..field import Field
 from ..mappings import AnyKey
+from ..ops.brief import UNSEARCHED
 from ..ops.mlp import Precision
 from ..tasks.task import Task
 from .state import Rate, State, adam, advance, constant_rate, init_state
@@ -58,7 +59,6 @@ class Diverged(Exception):
 SEARCHED = 2e15
 """FLOP from which XLA's search for the fastest float32 products is worth its time: 12
 to 22 s on an H200, where a program without it compiles in less than one."""
-UNSEARCHED = {"xla_gpu_autotune_level": "0"}
 
 
 def brief(field: Field, points: int, steps: int) -> bool:
@@ -78,7 +78,7 @@ def _chunk(
     def body(carry, _):
         return advance(task, carry, optimiser)
 
-    return jax.lax.scan(body, state, length=length, unroll=unroll())
+    return jax.lax.scan(body, state, length=length, unroll=unroll(task))
 
 
 chunk = eqx.filter_jit(_chunk, donate="all-except-first")
@@ -87,10 +87,13 @@ brief_chunk = eqx.filter_jit(  # pyright: ignore[reportCallIssue]
 )
 
 
-def unroll() -> int:
+def unroll(task: Task) -> int:
     """Steps of a scan laid side by side: 4 on a GPU, where a lone step waits for the
-    loop to come round (5 %), and 1 on a CPU, where compiling is what costs."""
-    return 1 if jax.default_backend() == "cpu" else 4
+    loop to come round (5 %), and 1 on a CPU, where compiling is what costs. Also 1
+    where a step goes in parts: XLA works out the features of several together and
+    keeps them.
+    """
+    return 1 if task.in_parts or jax.default_backend() == "cpu" else 4
 
 
 History = dict[str, list[float]]

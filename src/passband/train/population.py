@@ -16,9 +16,10 @@ from jaxtyping import Array, PyTree
 
 from ..field import Field
 from ..mappings import AnyKey
+from ..ops.brief import UNSEARCHED
 from ..ops.mlp import Precision
 from ..tasks.task import Task
-from .loop import UNSEARCHED, Config, History, brief, start, unroll
+from .loop import Config, History, brief, start, unroll
 from .memory import budget, bytes_of_run
 from .state import Rate, State, adam, advance
 from .work import count
@@ -201,7 +202,7 @@ def _population_chunk(
 
         return eqx.filter_vmap(one, in_axes=(axes, eqx.if_array(0)))(task, carry)
 
-    return jax.lax.scan(body, state, length=length, unroll=unroll())
+    return jax.lax.scan(body, state, length=length, unroll=unroll(task))
 
 
 population_chunk = eqx.filter_jit(_population_chunk, donate="all-except-first")

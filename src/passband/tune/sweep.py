@@ -186,7 +186,7 @@ def _train(
         return eqx.filter_vmap(one)(carry)
 
     taken = jax.tree.map(lambda x: x[seats], states)
-    moved, _ = jax.lax.scan(body, taken, length=length, unroll=unroll())
+    moved, _ = jax.lax.scan(body, taken, length=length, unroll=unroll(held.task))
 
     def error(state: State) -> Array:
         found = held.error(_exact(state.field))
