@@ -15,7 +15,7 @@ from passband.data.images import Image
 from passband.field import make_field
 from passband.tasks.image import image_task
 from passband.train import population
-from passband.train.loop import Config, chunk, run, start
+from passband.train.loop import SEARCHED, Config, chunk, run, start
 from passband.train.memory import bytes_of_run
 from passband.train.population import population_chunk, run_population, stack
 from passband.train.state import adam
@@ -195,7 +195,7 @@ def test_programs_are_made_once_and_searched_only_where_that_pays(monkeypatch):
     run_population(TASKS, _fields(), config, keys=KEYS)
     run_population(TASKS, _fields(), config, keys=KEYS)
     assert made == ["brief_population_chunk"]
-    monkeypatch.setattr("passband.train.loop.SEARCHED", 0)
+    monkeypatch.setitem(SEARCHED, False, 0)
     run_population(TASKS, _fields(), config, keys=KEYS)
     assert made == ["brief_population_chunk", "population_chunk"]
 

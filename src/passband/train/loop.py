@@ -56,15 +56,17 @@ class Diverged(Exception):
         self.step, self.run, self.state = step, run, state
 
 
-SEARCHED = 2e15
-"""FLOP from which XLA's search for the fastest float32 products is worth its time: 12
-to 22 s on an H200, where a program without it compiles in less than one."""
+SEARCHED = {False: 2e15, True: 3e14}
+"""FLOP from which XLA's search for the fastest float32 products is worth its time (12
+to 22 s on an H200), without and with many points a step. Unsearched, products of some
+hundred points run at 32 TFLOP/s; those of 884,736 at 10, where the search finds 40."""
+MANY = 1 << 14
 
 
 def brief(field: Field, points: int, steps: int) -> bool:
     """Whether a training of so many steps is over before a search would pay."""
     exact = field.precision is Precision.FLOAT32
-    return exact and steps * flop_of(field, points) < SEARCHED
+    return exact and steps * flop_of(field, points) < SEARCHED[points > MANY]
 
 
 def _chunk(
