@@ -1,5 +1,6 @@
 """Many runs, one program: stacked states, each with its own scale, seed and target."""
 
+import dataclasses
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -19,9 +20,9 @@ from ..mappings import AnyKey
 from ..ops.brief import UNSEARCHED
 from ..ops.mlp import Precision
 from ..tasks.task import Task
-from .loop import Config, History, brief, start, unroll
+from .loop import Config, History, brief, unroll
 from .memory import budget, bytes_of_run
-from .state import Rate, State, adam, advance
+from .state import Rate, State, adam, advance, constant_rate, init_state
 from .work import count
 
 T = TypeVar("T", bound=Task)
@@ -70,7 +71,7 @@ def run_population(
     """
     optimiser = optimiser or adam()
     rates = rates or [config.rate] * len(fields)
-    states = _states(fields, rates, keys, config, optimiser)
+    states = _states(fields, rates, keys, config)
     groups: dict[Any, list[int]] = {}
     for i, (task, state) in enumerate(zip(tasks, states, strict=True)):
         groups.setdefault(_shape((task, state)), []).append(i)
@@ -91,7 +92,7 @@ def run_population(
         if on_stack is not None:
             on_stack(done)
         done += len(part.places)
-        runs = ready.pop(k, None) or _stacked(part)
+        runs = ready.pop(k, None) or _stacked(part, optimiser)
         trained, history = _run_stack(runs, config, optimiser, program)
         count(trained[0], part.tasks[0].step_points, config.steps * len(trained))
         for i, field, entries in zip(part.places, trained, history, strict=True):
@@ -104,24 +105,27 @@ def _states(
     rates: Sequence[float | Rate],
     keys: Sequence[AnyKey],
     config: Config,
-    optimiser: optax.GradientTransformation,
 ) -> list[State]:
-    """Where each run starts: equal ones are one object, and made once."""
+    """Where each run starts, without moments: equal ones are one object."""
+    precision = Precision.resolve(config.precision, jax.default_backend())
     states: list[State] = []
     made: dict[Any, State] = {}
     runs = list(zip(fields, rates, keys, strict=True))  # kept, so that an id is one's
     for field, rate, key in runs:
         name = id(field), rate if isinstance(rate, float) else id(rate), id(key)
         if name not in made:
-            own = _with_rate(config, rate)
-            made[name] = start(field, own, key=key, optimiser=optimiser)
+            own = rate if isinstance(rate, Rate) else constant_rate(rate)
+            exact = field.with_precision(precision)
+            made[name] = init_state(exact, optax.identity(), own, key)
         states.append(made[name])
     return states
 
 
-def _stacked(part: Part) -> Stack:
+def _stacked(part: Part, optimiser: optax.GradientTransformation) -> Stack:
     task, axes = stack(part.tasks)
     state = jax.tree.map(lambda *leaves: _together(leaves), *part.states)
+    moving = eqx.filter(state.field, state.field.trainable())
+    state = dataclasses.replace(state, moments=jax.vmap(optimiser.init)(moving))
     task, state = _spread(task, axes, state, len(part.states))
     return Stack(task, axes, state, len(part.states))
 
@@ -141,7 +145,7 @@ def _compile(
                 (shape, size, shared, _devices(size), optimiser, length, part.brief)
             )
             if names[-1] not in _PROGRAMS:
-                ready[k] = runs = _stacked(part)
+                ready[k] = runs = _stacked(part, optimiser)
                 program = brief_population_chunk if part.brief else population_chunk
                 lowered = program.lower(  # pyright: ignore[reportFunctionMemberAccess]
                     runs.task, runs.state, runs.axes, optimiser, length
@@ -275,10 +279,6 @@ def _devices(runs: int) -> tuple[Any, ...]:
     devices = jax.devices()
     most = max(k for k in range(1, len(devices) + 1) if runs % k == 0)
     return tuple(devices[:most])
-
-
-def _with_rate(config: Config, rate: float | Rate) -> Config:
-    return Config(config.steps, rate, config.every, config.precision, config.minutes)
 
 
 def _shape(tree: PyTree) -> Any:
