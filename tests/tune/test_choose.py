@@ -1,15 +1,27 @@
 """What is chosen for easy data, hard data, and data that say nothing."""
 
 import dataclasses
-import importlib
 import json
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Array, Float
 
 from passband.errors import InputError
-from passband.tune import Choice, Plan, choose, grid_problem, points_problem
-from passband.tune.sweep import Swept, survivors
+from passband.field import Field, make_field
+from passband.mappings import FourierFeatures
+from passband.tasks.task import Task
+from passband.tune import (
+    Choice,
+    Held,
+    Plan,
+    Problem,
+    choose,
+    grid_problem,
+    points_problem,
+)
 
 PLAN = Plan(rungs=(30, 60), keep=(4,), rate=1e-2, layers=2, width=24, looks=1, seats=2)
 WORD = "gaussian:auto,m=16"
@@ -77,45 +89,86 @@ def test_too_few_points_are_a_guess():
     assert "too few points" in found.notes[0]
 
 
-def swept_as_if(tops: tuple[float, float, float], monkeypatch) -> tuple[list, Choice]:
-    """The choice when levels are highest at these scales after each rung, from a first
-    guess of 1, and the sweeps that it took."""
-    told = []
+class Clock(Task):
+    """One step moves the last bias by one learning rate: a field tells its steps."""
 
-    def fake(held, mappings, plan, **options):
-        told.append((len(mappings), plan.keep))
-        scales = np.asarray([m.scale for m in mappings])
-        alive, rows = list(range(len(scales))), []
-        for k, top in enumerate(tops):
-            level = -((2 * np.log(scales / top)) ** 2) + 10 * k
-            row = np.full(len(scales), np.nan)
-            row[alive] = level[alive]
-            rows.append(np.repeat(10 ** (-row / 10)[:, None], 2, axis=1))
-            if k < len(plan.keep):
-                alive = survivors(level, alive, plan.keep[k])
-        return Swept(np.arange(1, 4), np.stack(rows), (1, 2, 3), 1, 0.0, 0.0)
+    def loss(self, field, key, step=0):
+        return field.mlp.biases[-1].sum()
 
-    module = importlib.import_module("passband.tune.choose")
-    monkeypatch.setattr(module, "sweep", fake)
-    x, y = plane(32, 32)
-    problem = grid_problem(np.sin(9 * x * y)[..., None].astype(np.float32))
-    problem = dataclasses.replace(problem, guess=1.0, blank=1e40, share=1.0)
-    return told, choose(problem, WORD, Plan())
+    def predict(self, field):
+        raise NotImplementedError
+
+    def metrics(self, field):
+        raise NotImplementedError
+
+    @property
+    def step_points(self):
+        return 1
 
 
-def test_a_scale_that_fell_out_too_early_is_tried_to_the_end(monkeypatch):
-    told, found = swept_as_if((0.4, 1.2, 3.5), monkeypatch)
-    assert told[0] == (8, (4, 3))
-    assert set(told[1:]) == {(5, ())}
-    assert found.sigma == pytest.approx(3.5, rel=0.1)
-    assert found.half is not None
+class Moving(Held[Clock]):
+    """Levels that are highest at `tops[k]` after k + 1 steps, whatever is trained."""
+
+    tops: Float[Array, " steps"]
+
+    def error(self, field):
+        steps = jnp.round(-field.mlp.biases[-1][0] / RATE).astype(int)
+        scale = spread(field) / SPREAD
+        level = 10 * steps - (2 * jnp.log(scale / self.tops[steps - 1])) ** 2
+        return 10 ** (-level / 10)
+
+
+def spread(field: Field) -> Array:
+    assert isinstance(field.encoding, FourierFeatures)
+    return jnp.std(field.encoding.frequencies)
+
+
+RATE = 0.125
+KEY = jax.random.split(jax.random.split(jax.random.key(0), 1)[0])[0]
+SPREAD = spread(make_field("gaussian:1,m=16", d=1, out=1, key=KEY, layers=1))
+"""Of the frequencies that a sweep's first seed draws at scale 1."""
+
+
+def chosen_as_if(tops: tuple[float, ...], **more) -> Choice:
+    """The choice from a first guess of 1, when levels are highest at these scales."""
+    held = Moving(Clock(), jnp.asarray(tops))
+    problem = Problem("pixels", held, 1e40, 1, 1, "identity", 1.0)
+    options: dict = {"rungs": (1, 2, 3), "looks": 1, "seeds": 1, "rate": RATE,
+                     "layers": 1, "width": 1} | more  # fmt: skip
+    return choose(problem, WORD, Plan(**options))
+
+
+def reached(found: Choice, steps: int) -> list[int]:
+    [curve] = [c for c in found.curves if c.steps == steps]
+    return [i for i, level in enumerate(curve.mean) if level is not None]
+
+
+def test_scales_beside_the_best_come_back_and_are_tried_to_the_end():
+    # The lowest four go on, then the lowest three; at the end a higher one is best.
+    found = chosen_as_if((0.4, 0.4, 1.2))
+    assert len(reached(found, 1)) == 8
+    assert reached(found, 3) == [0, 1, 2, 3, 4, 5]
+    assert found.sigma == pytest.approx(1.2, rel=0.1)
+    assert found.untried == []
     assert found.notes == []
+    assert found.half is not None
+
+
+def test_a_neighbour_that_was_left_out_is_named():
+    found = chosen_as_if((0.4, 0.4, 1.2), back=1)
+    assert reached(found, 3) == [0, 1, 2, 3]
+    assert found.untried == [pytest.approx(1.5**0.5)]
+    assert "sigma 1.22 fell out early and was not tried to the end" in found.notes[0]
+    assert json.loads(found.to_json())["untried"] == found.untried
+    assert "sigma 1.22" in found.summary()
 
 
 @pytest.mark.parametrize(("top", "end"), [(1e-3, "lowest"), (1e3, "highest")])
-def test_the_end_of_all_sweeps_is_called_by_its_name(top, end, monkeypatch):
-    told, found = swept_as_if((top, top, top), monkeypatch)
-    assert told == 3 * [(8, (4, 3))]
+def test_the_end_of_all_sweeps_is_called_by_its_name(top, end):
+    found = chosen_as_if((top, top, top))
+    # Two sweeps more, each about the end of the one before.
+    far = np.log(found.sigma) / np.log(1.5)
+    assert abs(far) == pytest.approx(3 * 3.5)
     assert f"the best scale is the {end} that was tried" in found.notes[0]
 
 

@@ -8,7 +8,7 @@ from passband.auto import Auto
 from passband.errors import InputError
 from passband.mappings import Gaussian, Positional
 from passband.tune.grid import grid_problem
-from passband.tune.ladder import ladder, rung_at, top_of
+from passband.tune.ladder import ladder, neighbours, rung_at, top_of
 from passband.tune.spectrum import AT_WHITE, axis_shares, first_guess
 from passband.tune.sweep import survivors
 from passband.words import parse_mapping
@@ -90,6 +90,12 @@ def test_the_top_of_a_parabola_is_found_between_the_scales():
 
 def test_who_goes_on_has_both_sides_of_the_best():
     score = np.array([1.0, 2.0, 3.0, 9.0, 4.0, 8.0, 7.0])
-    assert survivors(score, list(range(7)), 3) == [2, 3, 4]
-    assert survivors(score, list(range(7)), 5) == [2, 3, 4, 5, 6]
-    assert survivors(score, [2, 3, 5], 2) == [2, 3]
+    row = ladder(auto("gaussian:auto"), 9.0, count=7, spacing=2.0)
+    assert survivors(score, list(range(7)), 3, neighbours(row)) == [2, 3, 4]
+    assert survivors(score, list(range(7)), 5, neighbours(row)) == [2, 3, 4, 5, 6]
+    assert survivors(score, [2, 3, 5], 2, neighbours(row)) == [2, 3]
+
+
+def test_neighbours_have_the_same_axes():
+    both = ladder(auto("gaussian:auto"), 9.0, count=3, spacing=2.0, axes=(1.0, 0.25))
+    assert neighbours(both) == [[1], [0, 2], [1], [4], [3, 5], [4]]

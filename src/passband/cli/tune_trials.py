@@ -27,7 +27,7 @@ from ..tune.instruments import (
 )
 from ..tune.ladder import rung_at
 from ..tune.problem import Problem
-from ..tune.sweep import Plan
+from ..tune.sweep import Plan, rungs_to
 from .ct_job import CTJob
 from .fit_job import FitJob
 from .image_job import ImageJob
@@ -50,11 +50,11 @@ class Size:
 
 
 GPU = {
-    "image": Size(896, 2**15),
-    "signal": Size(896, 2**15),
+    "image": Size(704, 2**15),
+    "signal": Size(704, 2**15),
     "shape": Size(896, 2**15),
-    "ct": Size(880, 256**2),
-    "mri": Size(720, 64**3),
+    "ct": Size(704, 224**2),
+    "mri": Size(640, 56**3),
     "nerf": Size(4000, 1024),  # rays
 }
 CPU = {
@@ -90,10 +90,10 @@ def trials(
     if isinstance(again, ShapeJob):  # its rate depends on the steps
         again.steps = size.steps
     lr = options.lr or again.rate(rung_at(auto, problem.guess).mapping)
-    quarter = max(1, size.steps // 4)
+    rungs = rungs_to(size.steps)
     plan = Plan(
-        rungs=(quarter, 2 * quarter, 4 * quarter),
-        rate=again.schedule(lr, 4 * quarter),
+        rungs=rungs,
+        rate=again.schedule(lr, rungs[-1]),
         layers=options.layers,
         width=options.width,
         precision=options.precision,

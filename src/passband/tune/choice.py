@@ -43,6 +43,8 @@ class Choice:
     predicted: list[float | None] | None
     """The kernel's held-out levels in dB; None for a scale that it cannot judge."""
     curves: list[Curve]
+    untried: list[float]
+    """Sigmas beside the best that fell out early and were not tried to the end."""
     blank: float | None
     """The level of a field that is its mean everywhere."""
     cost: list[float | None]

@@ -19,7 +19,7 @@ from ..whole_file import write_bytes
 from ..words import parse_mapping
 from .choice import Choice, Curve, rank_agreement
 from .kernel import predicted_errors
-from .ladder import Rung, ladder, rung_at, top_of
+from .ladder import Rung, ladder, neighbours, rung_at, top_of
 from .problem import HeldPoints, Problem
 from .sweep import Plan, Say, Swept, level, sweep
 
@@ -27,10 +27,6 @@ SCALES, SPACING = 8, 1.5
 """Scales tried, and how far apart: from a quarter of the guess to four times it."""
 AGAIN = 2
 """Sweeps more, where the best scale of one lies at its end."""
-CLOSE = 5
-"""Scales about the best, where the one next to it fell out too early to tell."""
-RISING = 0.5
-"""dB between the best scale and the one beside it that are a steep rise."""
 HARDLY = 0.9
 """Held-out error, over that of a constant, above which neighbours tell nothing."""
 FEW = 24
@@ -106,17 +102,14 @@ def _choose(
             break
         swept = sweep(
             problem.held, [r.mapping for r in rungs], plan, d=problem.d,
-            out=problem.out, output=problem.output, seed=seed, say=say,
+            out=problem.out, output=problem.output, beside=neighbours(rungs),
+            seed=seed, say=say,
         )  # fmt: skip
         seconds["sweep"] = seconds.get("sweep", 0.0) + swept.seconds
         seconds["compiling"] = seconds.get("compiling", 0.0) + swept.compiling
         best, told, _ = _best(problem, rungs, None, swept)
-        at_end = _at_end(best, rungs)
-        if again == AGAIN or not told or not (at_end or _rising(swept)):
+        if again == AGAIN or not told or not _at_end(best, rungs):
             break
-        if not at_end:
-            # A better one fell out too early, and would again: these all go on.
-            options["count"], plan = CLOSE, dataclasses.replace(plan, keep=())
         rungs = ladder(auto_of_trials, best.sigma, **options)
     if kernel and problem.blank > 0:
         say("predicting by the kernel")
@@ -141,6 +134,7 @@ def _choose(
         axes=[None if r.axes is None else list(r.axes) for r in rungs],
         predicted=None if predicted is None else _plain(predicted),
         curves=[] if swept is None else _curves(swept),
+        untried=[] if swept is None else _untried(rungs, swept),
         blank=-10 * math.log10(problem.blank) if problem.blank > 0 else None,
         **_costs(rungs, swept, best),
         agreement=_agreement(swept),
@@ -150,8 +144,9 @@ def _choose(
         seconds={k: round(v, 3) for k, v in seconds.items()},
         held=problem.name,
         trials={
-            "steps": list(plan.rungs), "seeds": plan.seeds, "width": plan.width,
-            "layers": plan.layers, "share": problem.share,
+            "steps": list(plan.rungs if swept is None else swept.rungs),
+            "seeds": plan.seeds, "width": plan.width, "layers": plan.layers,
+            "share": problem.share,
             "batch": None if problem.held is None else problem.held.task.step_points,
         },
     )  # fmt: skip
@@ -238,6 +233,12 @@ def _doubts(
         notes.append(
             f"the best scale is the {end} that was tried; one beyond it may be better"
         )
+    elif len(untried := _untried(rungs, swept)) > 0:
+        those = " and ".join(f"{sigma:.3g}" for sigma in untried)
+        notes.append(
+            f"beside the best scale, sigma {those} fell out early and was not tried to "
+            "the end: it may be better"
+        )
     if (few := _held_out(problem)) < FEW:
         notes.append(f"only {few} points could be held out: a rough choice")
     if problem.nyquist is not None and best.sigma > problem.nyquist:
@@ -250,16 +251,11 @@ def _at_end(best: Rung, rungs: list[Rung]) -> bool:
     return not min(sigmas) < best.sigma < max(sigmas)
 
 
-def _rising(swept: Swept) -> bool:
-    """Whether the level still rises steeply to the last scale that is left: the next
-    one had fallen out too early."""
+def _untried(rungs: list[Rung], swept: Swept) -> list[float]:
+    """Sigmas beside the best that were not tried to the end."""
     levels = _mean(swept, -1)
-    left = np.flatnonzero(np.isfinite(levels))
-    best = int(np.nanargmax(levels))
-    if len(left) < 2 or best not in (left[0], left[-1]):
-        return False
-    beside = left[1] if best == left[0] else left[-2]
-    return bool(levels[best] - levels[beside] > RISING)
+    beside = neighbours(rungs)[int(np.nanargmax(levels))]
+    return [rungs[i].sigma for i in beside if np.isnan(levels[i])]
 
 
 def _held_out(problem: Problem) -> int:

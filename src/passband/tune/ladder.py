@@ -68,6 +68,19 @@ def ladder(
     return rungs
 
 
+def neighbours(rungs: list[Rung]) -> list[list[int]]:
+    """The places of the next lower and the next higher scale of each, of its own axes;
+    a single one at either end."""
+    found = []
+    for rung in rungs:
+        alike = [j for j, other in enumerate(rungs) if other.axes == rung.axes]
+        lower = [j for j in alike if rungs[j].sigma < rung.sigma]
+        higher = [j for j in alike if rungs[j].sigma > rung.sigma]
+        sides = (lower[-1:], higher[:1])  # a ladder rises
+        found.append([j for side in sides for j in side])
+    return found
+
+
 def top_of(
     sigmas: Float[np.ndarray, " n"], levels: Float[np.ndarray, " n"]
 ) -> tuple[float, bool]:

@@ -14,7 +14,7 @@ from .choice import Choice
 from .choose import choose
 from .grid import FEWEST, SAME, split
 from .problem import HeldPoints, Problem
-from .sweep import Plan
+from .sweep import Plan, rungs_to
 
 SHARE = 0.06
 """The first guess in Nyquist frequencies, where no spectrum can be taken: between the
@@ -88,9 +88,8 @@ def choose_for_points(
     problem = points_problem(
         coords, values, most=most, batch=batch, output=output, seed=seed
     )
-    quarter = max(1, longest // 4)
     plan = Plan(
-        rungs=(quarter, 2 * quarter, 4 * quarter), rate=rate, layers=layers,
+        rungs=rungs_to(longest), rate=rate, layers=layers,
         width=width, precision=precision, seats=2 if on_cpu else None,
     )  # fmt: skip
     return choose(problem, auto, plan, seed=seed)

@@ -2,7 +2,8 @@
 
 Lanes lie in one stack. A program of fewer seats takes some of them, trains these for a
 few steps, and puts them back; when half of the scales have fallen out, the same program
-is called half as often, and nothing is compiled anew.
+is called half as often, and nothing is compiled anew. So are those that come back: a
+scale beside the best one that had fallen out goes on from where it stopped.
 """
 
 import dataclasses
@@ -43,8 +44,19 @@ class Plan:
     precision: str = "auto"
     looks: int = 8
     """Times that the held-out error is taken up to the first rung."""
+    back: int = 3
+    """Scales that may come back at the end, to stand beside the best."""
     seats: int | None = None
-    """Lanes that train together; by default as many as the last rung has."""
+    """Lanes that train together; by default one scale's, or as many as keep a GPU
+    busy."""
+
+
+def rungs_to(steps: int, looks: int = Plan.looks) -> tuple[int, int, int]:
+    """A quarter, a half and all of about so many steps, whole numbers of looks."""
+    quarter = max(1, steps // 4)
+    if quarter >= looks:
+        quarter -= quarter % looks
+    return quarter, 2 * quarter, 4 * quarter
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -86,6 +98,7 @@ def sweep(
     d: int,
     out: int,
     output: str,
+    beside: Sequence[Sequence[int]] | None = None,
     seed: int = 0,
     say: Say = lambda text: None,
 ) -> Swept:
@@ -93,10 +106,16 @@ def sweep(
 
     Runs of one seed share the base of B, their first weights and their batches, so that
     they differ by the scale alone.
+
+    Args:
+        beside: the neighbours of each mapping; by default those next to it.
     """
     optimiser = adam()
     config = Config(rate=plan.rate, precision=plan.precision)
     keys = jax.random.split(jax.random.key(seed), plan.seeds)
+    count = len(mappings)
+    if beside is None:
+        beside = [[j for j in (i - 1, i + 1) if 0 <= j < count] for i in range(count)]
     first = []
     for mapping in mappings:
         for key in keys:
@@ -107,59 +126,89 @@ def sweep(
             )  # fmt: skip
             first.append(start(field, config, key=run_key, optimiser=optimiser))
     room = budget() // bytes_of_run(first[0].field, held.task.points_at_once)
-    most = plan.seats or plan.seeds * min([*plan.keep, len(mappings)])
+    most = plan.seats or _seats(plan, held.task.step_points, count)
     seats = int(max(1, min(most, room, len(first))))
     states = jax.tree.map(_together, *first)
     length = max(1, plan.rungs[0] // plan.looks)
     begun = time.perf_counter()
     program = _program(held, states, seats, length)
     compiled = time.perf_counter()
-    alive = list(range(len(mappings)))
-    steps, rows, ends, done = [], [], [], 0
-    for k, end in enumerate(plan.rungs):
-        lanes = [plan.seeds * s + r for s in alive for r in range(plan.seeds)]
-        times = max(1, round((end - done) / length))
-        block = np.full((times, len(first)), np.nan)
-        for begin in range(0, len(lanes), seats):
-            some = lanes[begin : begin + seats]
+    ends = [max(k + 1, round(end / length)) for k, end in enumerate(plan.rungs)]
+    errors = np.full((ends[-1], len(first)), np.nan)
+    done = np.zeros(count, int)  # looks that each scale has behind it
+
+    def go_on(scales: Sequence[int], begin: int, end: int) -> None:
+        nonlocal states
+        lanes = [plan.seeds * s + r for s in scales for r in range(plan.seeds)]
+        for k in range(0, len(lanes), seats):
             # Seats left over take a lane twice: it comes out the same both times.
-            chairs = np.resize(some, seats)
-            for t in range(times):
+            chairs = np.resize(lanes[k : k + seats], seats)
+            for t in range(begin, end):
                 states, error = program(
                     held, states, jnp.asarray(chairs), optimiser, length
                 )
-                block[t, chairs] = np.asarray(error)
+                errors[t, chairs] = np.asarray(error)
                 say(
-                    f"{len(alive)} scales, step {done + (t + 1) * length} of "
-                    f"{plan.rungs[-1]}, run {min(begin + seats, len(lanes))} of "
-                    f"{len(lanes)}"
+                    f"step {(t + 1) * length} of {ends[-1] * length}, run "
+                    f"{min(k + seats, len(lanes))} of {len(lanes)}"
                 )
-        steps += [done + (t + 1) * length for t in range(times)]
-        done = steps[-1]
-        ends.append(done)
-        rows += list(block.reshape(times, len(mappings), plan.seeds))
+        done[list(scales)] = end
+
+    def score(begin: int, end: int) -> np.ndarray:
+        late = errors[max(begin, end - _lately(plan)) : end]
+        return level(late).reshape(-1, count, plan.seeds).mean(axis=(0, 2))
+
+    alive, begin = list(range(count)), 0
+    for k, end in enumerate(ends):
+        go_on(alive, begin, end)
         if k < len(plan.keep):
-            late = np.stack(rows[-min(times, max(1, plan.looks // 2)) :])
-            alive = survivors(level(late).mean(axis=(0, 2)), alive, plan.keep[k])
-    now = time.perf_counter()
+            alive = survivors(score(begin, end), alive, plan.keep[k], beside)
+        begin = end
+    before = ends[-2] if len(ends) > 1 else 0
+    left = plan.back
+    while left > 0:
+        best = int(np.nanargmax(score(before, ends[-1])))
+        missed = [i for i in beside[best] if done[i] < ends[-1]][:left]
+        if not missed:
+            break
+        for i in missed:
+            go_on([i], int(done[i]), ends[-1])
+        left -= len(missed)
     return Swept(
-        np.asarray(steps),
-        np.stack(rows),
-        tuple(ends),
-        max(1, plan.looks // 2),
-        now - compiled,
+        length * (1 + np.arange(ends[-1])),
+        errors.reshape(-1, count, plan.seeds),
+        tuple(length * end for end in ends),
+        _lately(plan),
+        time.perf_counter() - compiled,
         compiled - begun,
     )
 
 
+AT_ONCE = 1 << 16
+"""Points of a step that keep a GPU busy."""
+
+
+def _seats(plan: Plan, points: int, scales: int) -> int:
+    """Whole scales, so that no seat stays empty when few are left."""
+    enough = -(-AT_ONCE // (plan.seeds * points))
+    return plan.seeds * max(1, min([enough, scales, *plan.keep]))
+
+
+def _lately(plan: Plan) -> int:
+    """Looks that count at the end of a rung."""
+    return max(1, plan.looks // 2)
+
+
 def survivors(
-    score: Float[np.ndarray, " scales"], alive: list[int], keep: int
+    score: Float[np.ndarray, " scales"],
+    alive: list[int],
+    keep: int,
+    beside: Sequence[Sequence[int]],
 ) -> list[int]:
     """The best of those alive, the neighbours of the very best among them: a top is
     known by what lies on either side of it."""
     order = sorted(alive, key=lambda i: score[i], reverse=True)
-    beside = [i for i in (order[0] - 1, order[0] + 1) if i in alive]
-    first = [order[0], *beside]
+    first = [order[0], *(i for i in beside[order[0]] if i in alive)]
     return sorted([*first, *(i for i in order if i not in first)][:keep])
 
 
