@@ -114,8 +114,8 @@ def test_a_collapse_is_noticed_and_tried_again(folder: Path, tmp_path: Path, cap
     assert main([*words, *QUICK, "--mapping", "none", "--lr", "30"]) == 1
     said = capsys.readouterr().err
     assert (
-        "collapsed by step 50: a colour channel is the same on every ray; starting"
-        in said
+        "collapsed by step 50: a colour channel is the same on every ray; starting "
+        "anew with seed 1" in said
     )
     assert [f"a rate of {r}" in said for r in ("10", "3.33", "1.11")] == [True] * 3
     assert "try another `--seed` or `--mapping`" in said

@@ -91,6 +91,8 @@ def test_companions_judge_what_they_found():
     assert (shares[0].name, shares[0].ours) == ("none, share that lives", 0.8)
     [claim] = table7_seeds._claims(arrays, Preset.FULL)
     assert claim.verdict == "reproduced"
+    arrays["psnr"][4, 4] = 13.0  # it renders something, and not the scene
+    assert table7_seeds._numbers(arrays)[4].ours == 0.8
     arrays["spread"][4] = 0.0
     [claim] = table7_seeds._claims(arrays, Preset.FULL)
     assert claim.verdict == "differs"

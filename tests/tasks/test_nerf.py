@@ -82,13 +82,20 @@ def test_the_loss_is_the_mean_square_of_a_batch(task, field):
 
 
 def test_a_network_that_renders_one_colour_has_no_spread(task, field):
-    assert task.spread(field) > 0.01
-    assert task.spread(dead(field)) == 0
+    assert task.probe(field).spread > 0.01
+    assert task.probe(dead(field)) == (0, 1)
     # Red is saturated, green and blue are not.
     last = field.mlp.biases[-1].at[0].set(1e4)
     lost = eqx.tree_at(lambda f: f.mlp.biases[-1], field, last)
     white = eqx.tree_at(lambda f: f.mlp.biases[-1], lost, last.at[3].set(1e4))
-    assert task.spread(white) < 1e-3
+    assert task.probe(white).spread < 1e-3
+
+
+def test_a_network_that_stops_all_light_at_once_is_seen(task, field):
+    assert task.probe(field).depth > 0.2
+    dense = field.mlp.biases[-1].at[3].set(1e4)
+    wall = eqx.tree_at(lambda f: f.mlp.biases[-1], field, dense)
+    assert task.probe(wall).depth < 0.08
 
 
 def test_white_shows_where_nothing_is(scene, field):

@@ -31,7 +31,8 @@ from .session import train
 CHOICE = "choice.json"
 """How the scale of an `auto` mapping was chosen, in the run folder."""
 RESTARTS, SLOWER = 3, 3.0
-"""How often a run that collapses starts anew, and its rate divided by what."""
+"""How often a run that collapses starts anew, with the next seed, and its rate divided
+by what."""
 
 
 def fit(job: FitJob, options: FitOptions, given: set[str], restarts: int = 0) -> int:
@@ -122,9 +123,10 @@ def fit(job: FitJob, options: FitOptions, given: set[str], restarts: int = 0) ->
                 "try another `--seed` or `--mapping`"
             )
             return 1
-        console.warn(f"{what}; starting anew with a rate of {lr:.3g}")
+        seed = config["seed"] + 1
+        console.warn(f"{what}; starting anew with seed {seed} and a rate of {lr:.3g}")
         slower = dataclasses.replace(
-            asked, lr=lr, out=str(place), overwrite=True, resume=False
+            asked, lr=lr, seed=seed, out=str(place), overwrite=True, resume=False
         )
         return fit(job, slower, given, restarts + 1)
     except KeyboardInterrupt:

@@ -20,7 +20,7 @@ from .metrics import psnr, ssim
 from .shuffle import shuffled
 from .task import Task, half_mean_square
 
-# Rays that `spread` looks along: a twentieth of a second on a CPU.
+# Rays that `probe` looks along: a twentieth of a second on a CPU.
 PROBES = 128
 
 
@@ -71,6 +71,18 @@ class Views(eqx.Module):
     @property
     def size(self) -> tuple[int, int]:
         return self.pixels.shape[-3], self.pixels.shape[-2]
+
+
+class Probe(NamedTuple):
+    """Signs of a network that will not come to show the scene."""
+
+    spread: float
+    """How much rendered colours differ from ray to ray, over how much they should, in
+    the channel where they differ least: 0 if the network has collapsed to one colour
+    everywhere, or has lost one of its channels to a saturated sigmoid."""
+    depth: float
+    """Where half of the rays are stopped by, from 0 (near) to 1 (far): close to 0 if
+    each camera has a picture of its own hung up before it, and no other sees it."""
 
 
 class NerfTask(Task):
@@ -141,19 +153,18 @@ class NerfTask(Task):
             "ssim": float(np.mean(alike)),
         }
 
-    def spread(self, field: Field) -> float:
-        """How much rendered colours differ from ray to ray, over how much they should.
-
-        Of the channel where they differ least: 0 if the network has collapsed to one
-        colour everywhere, or has lost one of its channels to a saturated sigmoid.
-        """
+    def probe(self, field: Field) -> Probe:
+        """What a few rays of the training views say of a network's health."""
         n, h, w, _ = self.views.pixels.shape
         place = jnp.arange(min(PROBES, n * h * w), dtype=jnp.uint32)
-        seen, target = _probe(self, field, shuffled(place, jnp.uint32(0), n * h * w))
-        wanted = np.std(np.asarray(target), axis=0)
-        found = np.std(np.asarray(seen), axis=0)
+        seen, depth, target = (
+            np.asarray(x)
+            for x in _probe(self, field, shuffled(place, jnp.uint32(0), n * h * w))
+        )
+        wanted, found = np.std(target, axis=0), np.std(seen, axis=0)
         vary = wanted > 0
-        return float((found[vary] / wanted[vary]).min()) if vary.any() else 1.0
+        spread = float((found[vary] / wanted[vary]).min()) if vary.any() else 1.0
+        return Probe(spread, float(np.median(depth)))
 
     @property
     def shown(self) -> Views:
@@ -242,10 +253,13 @@ def views_in(space: Space, photographs: Photographs) -> Views:
 
 
 @brief_jit
-def _probe(task: NerfTask, field: Field, index: Array) -> tuple[Array, Array]:
+def _probe(task: NerfTask, field: Field, index: Array) -> tuple[Array, Array, Array]:
     o, d, target = task.views.rays(index)
     seen = render(FieldRadiance(field), o, d, task.near, task.far, samples=task.samples)
-    return on_background(seen, task.background), target
+    # What passed through counts as far: an empty scene is not one before the cameras.
+    stopped = seen.depth + (1 - seen.opacity) * task.far
+    depth = (stopped - task.near) / (task.far - task.near)
+    return on_background(seen, task.background), depth, target
 
 
 def psnr_of_views(seen: np.ndarray, truth: np.ndarray) -> np.ndarray:
