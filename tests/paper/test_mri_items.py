@@ -8,7 +8,15 @@ from passband.data.masks import gaussian_mask, opposite
 from passband.data.volumes import head_phantom
 from passband.forward.kspace import KSpace
 from passband.forward.radon_nearest import nearest_radon
-from passband.paper import fig18, indirect, mri_runs, table6, table6_sweep
+from passband.paper import (
+    fig18,
+    indirect,
+    mri_runs,
+    plan,
+    table6,
+    table6_seeds,
+    table6_sweep,
+)
 from passband.paper.item import Outcome, Preset
 
 
@@ -42,6 +50,33 @@ def test_table_and_figure_are_one_run():
     ours = {n.name: n.ours for n in outcome.numbers}
     assert numbers["gaussian"] == ours["gaussian"]
     assert set(fig18.ITEM.draw(shown)) == {"fig18"}
+
+
+def test_other_keys_are_other_networks():  # whose programs are the table's
+    [_, item] = plan.with_seeds([table6.ITEM], 2)
+    found = item.run(Preset.SMOKE, silent)
+    assert found.arrays["keys"].tolist() == [11, 12]
+    assert found.arrays["gaussian"].shape == (2, 1)
+    ours = {n.name: n.ours for n in found.numbers}
+    assert ours["gaussian, key 11"] != ours["gaussian, key 12"]
+    assert set(item.draw(found)) == {"table6-seeds"}
+    setting = table6.SETTINGS[Preset.SMOKE]
+    words = [mri_runs.scaled_word(row, setting) for row in table6.SMOKE_ROWS]
+    again = mri_runs.train_words(words, mri_runs.load_volumes(setting), setting, key=12)
+    np.testing.assert_array_equal(again.scores[1], found.arrays["gaussian"][1])
+    assert 0 < again.steps_seconds < again.seconds + 0.1
+
+
+def test_one_key_that_reverses_the_order_is_a_difference():
+    arrays = {row: np.full((2, 3), 20.0 + k) for k, row in enumerate(table6_seeds.ROWS)}
+    verdicts = [c.verdict for c in table6_seeds._claims(arrays, Preset.FULL)]
+    assert verdicts == ["reproduced", "reproduced"]
+    arrays["gaussian"][1] = 21.5
+    order, ahead = table6_seeds._claims(arrays, Preset.FULL)
+    assert (order.verdict, ahead.verdict) == ("differs", "reproduced")
+    assert order.detail == "1 of 2 keys; the smallest rise is -0.50 dB"
+    arrays["positional"][0, :] = 19.0
+    assert table6_seeds._claims(arrays, Preset.SMALL)[1].verdict == "differs"
 
 
 def test_the_sweep_is_judged_at_the_papers_size():

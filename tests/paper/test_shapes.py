@@ -7,9 +7,19 @@ import pytest
 from passband.data.meshes import normalise
 from passband.data.primitives import sphere
 from passband.export.normals import Camera, mesh_normals
-from passband.paper import fig16, table4
+from passband.paper import fig16, plan, table4, table4_seeds
 from passband.paper.item import Preset
-from passband.paper.shape_runs import ROWS, SCANS, SETTINGS, labelled, trained
+from passband.paper.shape_runs import (
+    POINTS,
+    ROWS,
+    SCANS,
+    SETTINGS,
+    Trained,
+    field_of,
+    labelled,
+    train,
+    trained,
+)
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +77,64 @@ def test_the_mean_leaves_the_validation_shape_out(table):
     numbers = {n.name: n.ours for n in table.numbers}
     for row in ROWS:
         assert numbers[f"{row} boundary"] == numbers[f"{row} boundary, {name}"]
+
+
+def test_each_row_has_its_own_seconds(table):
+    numbers = {n.name: n.ours for n in table.numbers}
+    seconds = {r: numbers[f"seconds of one {r} network, stacked"] for r in ROWS}
+    assert min(seconds.values()) > 0
+    # Two mappings of one size are one stack: what it took is shared among them.
+    assert seconds["positional"] == seconds["gaussian"] != seconds["basic"]
+
+
+def test_a_key_changes_the_network(table):  # by the program of the sweep
+    setting = SETTINGS[Preset.SMOKE]
+    words, shapes = [setting.word("gaussian")] * 2, [setting.validation] * 2
+    (own, other), seconds = train(words, shapes, setting, keys=[0, 1])
+    numbers = {n.name: n.ours for n in table.numbers}
+    tables = numbers[f"gaussian boundary, {setting.validation}"]
+    assert own.iou["boundary"] == pytest.approx(tables, abs=1e-3)
+    assert other.iou["boundary"] != pytest.approx(tables, abs=5e-3)
+    assert len(seconds) == 2 and seconds[0] == seconds[1] > 0
+
+
+def test_other_keys_stand_in_their_row_and_column(monkeypatch):
+    setting = SETTINGS[Preset.SMOKE]
+    field = field_of("none", setting)
+
+    def told(words, shapes, given, *, keys, say):
+        """Networks whose score says what was asked for."""
+        del given, say
+        rank = {setting.word(row): k for k, row in enumerate(ROWS)}
+        pairs = zip(words, keys, strict=True)
+        score = [0.1 * rank[w] + 0.01 * key for w, key in pairs]
+        assert set(shapes) == set(setting.tests)
+        ious = [{"uniform": s, "boundary": 2 * s} for s in score]
+        return [Trained(field, iou) for iou in ious], [float(k) for k in keys]
+
+    monkeypatch.setattr(table4_seeds, "train", told)
+    [_, item] = plan.with_seeds([table4.ITEM], 3)
+    found = item.run(Preset.SMOKE, lambda text: None)
+    iou = found.arrays["iou"]
+    assert iou.shape == (len(POINTS), len(ROWS), 3, len(setting.tests))
+    assert found.arrays["keys"].tolist() == [1, 2, 3]
+    numbers = {n.name: n.ours for n in found.numbers}
+    assert numbers["positional boundary, key 3"] == pytest.approx(2 * 0.23)
+    assert numbers["gaussian uniform"] == pytest.approx(0.32)
+    assert found.settings["train_seconds"]["basic"] == 2.0
+    assert len(item.draw(found)["table4-seeds"].axes) == 2
+
+
+def test_one_key_that_reverses_the_order_is_a_difference():
+    means = np.empty((2, 4, 2))
+    means[0], means[1] = np.arange(4)[:, None] / 10, np.arange(4)[:, None] / 5
+    claims = table4_seeds._claims(means, Preset.FULL)
+    assert [c.verdict for c in claims] == ["reproduced"] * 4
+    means[1, 3, 0] = 0.25  # below positional, and less gain than on uniform points
+    claims = table4_seeds._claims(means, Preset.FULL)
+    verdicts = [c.verdict for c in claims]
+    assert verdicts == ["reproduced", "differs", "reproduced", "differs"]
+    assert claims[1].detail == "1 of 2 keys; the smallest rise is -0.1500"
 
 
 def test_every_panel_has_its_score(figure):

@@ -58,7 +58,7 @@ class Fig16(Item):
         iou, _ = scores(setting, say)
         panels, apart = _panels(setting, SIZES[preset], say)
         sizes = {name: labelled(name, setting).ply_bytes for name in setting.shapes}
-        model = _model_bytes(trained("gaussian", setting)[0][0].field)
+        model = _model_bytes(trained(setting)["gaussian"].networks[0].field)
         return Outcome(
             numbers=(
                 *_numbers(sizes, model, setting, full=preset is Preset.FULL),
@@ -115,13 +115,14 @@ def _panels(
 
     The error is the mean over pixels, in degrees, where mesh and network are hit.
     """
+    rows = trained(setting)
     panels, angles = {}, {row: [] for row in ROWS}
     # Marching along rays is the host's work, most of it: one thread for every map.
     with ThreadPoolExecutor() as pool:
         maps = {}
         for i, name in enumerate(setting.shapes):
             shape, camera = labelled(name, setting), camera_of(name, size)
-            fields = [trained(row, setting)[0][i].field for row in ROWS]
+            fields = [rows[row].networks[i].field for row in ROWS]
             corners, faces = shape.mesh.vertices, shape.mesh.faces
             maps[name] = [
                 pool.submit(mesh_normals, corners, faces, camera=camera),

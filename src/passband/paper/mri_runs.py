@@ -56,6 +56,8 @@ class Trained:
     precision: str
     seconds: float
     """With compilation and scoring."""
+    steps_seconds: float
+    """Of the steps alone."""
 
 
 def load_volumes(setting: Setting, which: range = TEST) -> Volumes:
@@ -102,28 +104,37 @@ def train_words(
     volumes: Volumes,
     setting: Setting,
     say: Say = lambda text: None,
+    *,
+    key: int = 10,
 ) -> Trained:
-    """Train a network for every mapping and volume; those of one shape together."""
+    """Train a network for every mapping and volume; those of one shape together.
+
+    Args:
+        key: of B and the weights of all of them; by default that of 2020.
+    """
     begun = time.perf_counter()
-    key = jax.random.PRNGKey(10)
+    drawn_with = jax.random.PRNGKey(key)
     tasks = measure(volumes)
     drawn = [
-        make_field(w, d=3, out=1, key=key, width=setting.width, bits2020=True)
+        make_field(w, d=3, out=1, key=drawn_with, width=setting.width, bits2020=True)
         for w in words
     ]
     say(f"{len(words) * len(tasks)} networks, {setting.steps} steps")
     every = setting.steps // 4 if setting.steps % 4 == 0 else setting.steps
+    stacks: list[float] = []
     trained, _ = run_population(
         tasks * len(words),
         [field for field in drawn for _ in tasks],
         Config(setting.steps, setting.rate, every, setting.precision),
-        keys=[key] * (len(words) * len(tasks)),  # a full batch draws nothing
+        keys=[drawn_with] * (len(words) * len(tasks)),  # a full batch draws nothing
+        on_stack=lambda done: stacks.append(time.perf_counter()),
     )
+    steps_seconds = time.perf_counter() - stacks[0]  # all programs are made before
     rows = [trained[k : k + len(tasks)] for k in range(0, len(trained), len(tasks))]
     scores = [[score(f, v) for f, v in zip(r, volumes, strict=True)] for r in rows]
     used = Precision.resolve(setting.precision, jax.default_backend()).value
     seconds = round(time.perf_counter() - begun, 1)
-    return Trained(rows, np.asarray(scores), used, seconds)
+    return Trained(rows, np.asarray(scores), used, seconds, steps_seconds)
 
 
 def volume_of(field: Field, side: int) -> Float[np.ndarray, "side side side"]:

@@ -39,9 +39,12 @@ IDS: tuple[str, ...] = (
 COMPANIONS: tuple[str, ...] = (
     "table3-sweep",
     "table3-seeds",
+    "table4-seeds",
     "table5-sweep",
     "table5-seeds",
     "table6-sweep",
+    "table6-seeds",
+    "precision",
     "indirect",
     "table7-seeds",
     "table7-sweep",

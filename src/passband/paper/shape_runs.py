@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from ..tasks.shape import ShapeTask, shape_task
 from ..train.loop import Config, run
 from ..train.population import run_population
 from ..train.state import Rate, decaying_rate
-from .item import Preset
+from .item import Preset, Say
 
 ROWS = ("none", "basic", "positional", "gaussian")
 POINTS = ("uniform", "boundary")
@@ -48,9 +49,6 @@ class Setting:
     rate: float = 5e-4
     gaussian_sweep: tuple[float, ...] = (4, 6, 8, 10, 12, 14, 16, 20)
     positional_sweep: tuple[float, ...] = (3, 4, 5, 6, 7, 8)
-    timed: bool = True
-    """Whether compilation is kept apart, and a network also trained by itself, for its
-    time and in float32."""
     precision: str = "auto"
 
     @property
@@ -84,7 +82,7 @@ SETTINGS = {
     Preset.SMOKE: Setting(
         shapes=STANDINS[::3], blocks=32, block=1024, test_points=1 << 12, layers=2,
         width=32, m=48, gaussian=1.5, positional=3.0, steps=200, every=25, rate=5e-2,
-        gaussian_sweep=(1.5, 3), positional_sweep=(3, 4), timed=False,
+        gaussian_sweep=(1.5, 3), positional_sweep=(3, 4),
     ),
     Preset.SMALL: Setting(
         shapes=STANDINS, blocks=256, block=2048, test_points=1 << 15, layers=5,
@@ -122,6 +120,14 @@ class Trained(NamedTuple):
     """Intersection over union on the `POINTS`."""
 
 
+class Row(NamedTuple):
+    """A mapping's network of every shape."""
+
+    networks: list[Trained]
+    seconds: float
+    """That one took, of those that trained as one program; compilation apart."""
+
+
 # Table 4 and fig. 16 are one run: the second to be asked for finds its parts here.
 @functools.lru_cache(maxsize=4)
 def labelled(name: str, setting: Setting) -> Shape:
@@ -138,45 +144,54 @@ def labelled(name: str, setting: Setting) -> Shape:
     return Shape(name, mesh, labels, time.perf_counter() - begun)
 
 
-@functools.lru_cache(maxsize=4)
-def trained(row: str, setting: Setting) -> tuple[list[Trained], float]:
-    """A row's network of every shape, and the seconds one took, compilation apart."""
-    if setting.timed:
-        _warm_up(setting)
-    words = [setting.word(row)] * len(setting.shapes)
-    return train(words, setting.shapes, setting)
+@functools.lru_cache(maxsize=1)
+def trained(setting: Setting) -> dict[str, Row]:
+    """Every row's network of every shape: one population, so that each program is
+    compiled once, beside the others."""
+    count = len(setting.shapes)
+    words = [setting.word(row) for row in ROWS for _ in setting.shapes]
+    networks, seconds = train(words, setting.shapes * len(ROWS), setting)
+    places = {row: slice(k * count, (k + 1) * count) for k, row in enumerate(ROWS)}
+    return {
+        row: Row(networks[place], float(np.mean(seconds[place])))
+        for row, place in places.items()
+    }
 
 
 def train(
-    words: Sequence[str], shapes: Sequence[str], setting: Setting
-) -> tuple[list[Trained], float]:
+    words: Sequence[str],
+    shapes: Sequence[str],
+    setting: Setting,
+    *,
+    keys: Sequence[int] | None = None,
+    say: Say = lambda text: None,
+) -> tuple[list[Trained], list[float]]:
     """A network for each word and shape, as one program where sizes agree.
 
-    Returns them, and the seconds of one of them.
+    Returns them, and the seconds of each: those of its stack, shared among it, if
+    words of equal sizes stand side by side. No stack begins before all are compiled.
+
+    Args:
+        keys: of B and the weights, one for each; the paper's, 0, if not given.
     """
-    begun = time.perf_counter()
-    tasks, fields = _population(words, shapes, setting, setting.steps)
-    seconds = (time.perf_counter() - begun) / len(fields)
-    pairs = zip(tasks, fields, strict=True)
-    return [Trained(field, _iou(task, field)) for task, field in pairs], seconds
-
-
-@functools.lru_cache(maxsize=1)
-def _warm_up(setting: Setting) -> None:
-    """A first chunk of every row: their programs compile side by side, once."""
-    shapes = setting.shapes * len(ROWS)
-    words = [setting.word(row) for row in ROWS for _ in setting.shapes]
-    _population(words, shapes, setting, setting.every)
-
-
-def _population(
-    words: Sequence[str], shapes: Sequence[str], setting: Setting, steps: int
-) -> tuple[list[ShapeTask], list[Field]]:
     tasks = [task_of(name, setting) for name in shapes]
-    fields = [field_of(word, setting) for word in words]
-    config = Config(steps, setting.schedule(), setting.every, setting.precision)
-    keys = [jax.random.PRNGKey(0)] * len(fields)  # points come from the step's number
-    return tasks, run_population(tasks, fields, config, keys=keys)[0]
+    pairs = zip(words, keys or [0] * len(words), strict=True)
+    fields = [field_of(word, setting, key) for word, key in pairs]
+    config = Config(setting.steps, setting.schedule(), setting.every, setting.precision)
+    begun: dict[int, float] = {}
+
+    def on_stack(done: int) -> None:
+        begun[done] = time.perf_counter()
+        say(f"{done} of {len(fields)} networks trained")
+
+    unused = [jax.random.PRNGKey(0)] * len(fields)  # a step's number draws its points
+    fields, _ = run_population(tasks, fields, config, keys=unused, on_stack=on_stack)
+    ends = {**begun, len(fields): time.perf_counter()}
+    seconds = []
+    for (first, start), (last, end) in itertools.pairwise(ends.items()):
+        seconds += [(end - start) / (last - first)] * (last - first)
+    done = zip(tasks, fields, strict=True)
+    return [Trained(field, _iou(task, field)) for task, field in done], seconds
 
 
 def train_alone(
@@ -200,13 +215,13 @@ def task_of(name: str, setting: Setting) -> ShapeTask:
     return shape_task(labels, steps=setting.steps, seed=0)
 
 
-def field_of(word: str, setting: Setting) -> Field:
+def field_of(word: str, setting: Setting, key: int = 0) -> Field:
     """A network before training; every scale of a mapping has the same base matrix."""
     return make_field(
         word,
         d=3,
         out=1,
-        key=jax.random.PRNGKey(0),
+        key=jax.random.PRNGKey(key),
         layers=setting.layers,
         width=setting.width,
         output="sigmoid",

@@ -1,7 +1,7 @@
 """Table 4: the occupancy of shapes with four mappings."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from .shape_runs import (
     labelled,
     settings_of,
     train,
-    train_alone,
     trained,
 )
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 ENOUGH = 0.96
 """What the Gaussian mapping's boundary IoU is to reach on each scan."""
-SAME = 0.002
-"""How far apart bfloat16 and float32 may be: a fifth of the printed spread."""
 SWEPT = ("gaussian", "positional")
 
 
@@ -37,6 +34,7 @@ class Table4(Item):
     section = "appendix, 3D shape"
     title = "Occupancy of shapes with four mappings"
     needs = ("meshes",)
+    companions = ("table4-seeds", "precision")
     notes = (
         "Scales are those of the code, 12 and 6, which the text does not give; the "
         "optimum of a sweep on the validation mesh stands beside them.",
@@ -63,16 +61,15 @@ class Table4(Item):
             shapes = labels.result()
         iou, seconds = scores(setting, say)
         sweeps = _sweeps(setting, swept)
-        alone = _alone(setting, say)
         full = preset is Preset.FULL
         return Outcome(
             numbers=(
                 *_printed(iou, setting, comparable=full),
                 *_single(iou, setting),
                 *_chosen(sweeps, setting, comparable=full),
-                *_timed(alone, seconds),
+                *_timed(seconds),
             ),
-            claims=_claims(iou, alone, setting, preset),
+            claims=_claims(iou, setting, preset),
             arrays={
                 **{f"iou.{s}": iou[:, :, i] for i, s in enumerate(setting.shapes)},
                 **{f"sweep.{row}": sweep for row, sweep in sweeps.items()},
@@ -84,8 +81,8 @@ class Table4(Item):
                 else "shapes made from formulas",
                 "label_seconds": {s: round(t, 2) for s, t in shapes.items()},
                 "train_seconds": {row: round(t, 3) for row, t in seconds.items()},
-                "train_seconds_are": "of one network of a stack of "
-                f"{len(setting.shapes)}" + ", compilation apart" * setting.timed,
+                "train_seconds_are": "of one network of a stack, compilation apart; "
+                "mappings of equal size are one stack",
             },
         )
 
@@ -110,10 +107,12 @@ class Table4(Item):
 ITEM = Table4()
 
 
-def labels_of(setting: Setting, say: Say) -> dict[str, float]:
-    """Label every shape; the seconds each took."""
+def labels_of(
+    setting: Setting, say: Say, shapes: tuple[str, ...] = ()
+) -> dict[str, float]:
+    """Label the shapes, all of them if none is named; the seconds each took."""
     seconds = {}
-    for name in setting.shapes:
+    for name in shapes or setting.shapes:
         say(f"labels of {name}")
         seconds[name] = labelled(name, setting).seconds
         say(f"labels of {name} in {seconds[name]:.1f} s")
@@ -124,9 +123,9 @@ def scores(setting: Setting, say: Say) -> tuple[np.ndarray, dict[str, float]]:
     """IoU (points, rows, shapes), and the seconds of one network of each row."""
     iou = np.zeros((len(POINTS), len(ROWS), len(setting.shapes)))
     seconds = {}
-    for i, row in enumerate(ROWS):
-        say(f"{len(setting.shapes)} networks `{setting.word(row)}`")
-        networks, seconds[row] = trained(row, setting)
+    say(f"{len(ROWS) * len(setting.shapes)} networks")
+    for i, (row, (networks, spent)) in enumerate(trained(setting).items()):
+        seconds[row] = spent
         for j, points in enumerate(POINTS):
             iou[j, i] = [network.iou[points] for network in networks]
         say(f"{row}: {seconds[row]:.2f} s a network, boundary IoU {_text(iou[1, i])}")
@@ -155,31 +154,14 @@ def _sweeps(setting: Setting, swept: Swept) -> dict[str, np.ndarray]:
 
     The table's own scales are those of its rows.
     """
-    own = {(r, getattr(setting, r)): trained(r, setting)[0][-1] for r in SWEPT}
+    rows = trained(setting)
+    own = {(r, getattr(setting, r)): rows[r].networks[-1] for r in SWEPT}
     found = swept | own
     sweeps = {row: [] for row in SWEPT}
     for row, scale in _cells(setting):
         iou = found[row, scale].iou
         sweeps[row].append([scale, *(iou[points] for points in POINTS)])
     return {row: np.array(lines) for row, lines in sweeps.items()}
-
-
-def _alone(setting: Setting, say: Say) -> dict[str, dict[str, float]]:
-    """One network by itself, as it comes and in float32, by precision.
-
-    Their batches are the same, so what they differ by is rounding.
-    """
-    if not setting.timed:
-        return {}
-    name, word = setting.tests[0], setting.word("gaussian")
-    usual = settings_of(setting)["precision"]
-    found = {}
-    for precision in dict.fromkeys((usual, "float32")):
-        say(f"`{word}` of {name} alone, {precision}")
-        network, seconds = train_alone(word, name, setting, precision=precision)
-        found[precision] = {**network.iou, "seconds": seconds}
-        say(f"`{word}` of {name} alone, {precision}: {seconds:.2f} s")
-    return found
 
 
 def _printed(iou: np.ndarray, setting: Setting, *, comparable: bool) -> list[Number]:
@@ -221,26 +203,14 @@ def _chosen(
     ]
 
 
-def _timed(
-    alone: dict[str, dict[str, float]], seconds: dict[str, float]
-) -> list[Number]:
-    numbers = [
+def _timed(seconds: dict[str, float]) -> list[Number]:
+    return [
         Number(f"seconds of one {row} network, stacked", None, value, None, False)
         for row, value in seconds.items()
     ]
-    for precision, found in alone.items():
-        for what, value in found.items():
-            name = f"one gaussian network alone, {precision}, {what}"
-            numbers.append(Number(name, None, value, None, False))
-    return numbers
 
 
-def _claims(
-    iou: np.ndarray,
-    alone: dict[str, dict[str, float]],
-    setting: Setting,
-    preset: Preset,
-) -> tuple[Claim, ...]:
+def _claims(iou: np.ndarray, setting: Setting, preset: Preset) -> tuple[Claim, ...]:
     full, judged = preset is Preset.FULL, preset is not Preset.SMOKE
     means = iou[:, :, : len(setting.tests)].mean(axis=2)
     claims = []
@@ -277,25 +247,7 @@ def _claims(
             ),
         )
     )
-    claims.append(_precision_claim(alone, setting))
     return tuple(claims)
-
-
-def _precision_claim(alone: dict[str, dict[str, Any]], setting: Setting) -> Claim:
-    apart = {
-        points: max(found[points] for found in alone.values())
-        - min(found[points] for found in alone.values())
-        for points in POINTS
-        if len(alone) > 1
-    }
-    return judge(
-        f"{' and '.join(alone) or 'float32'}: the same IoU to {SAME}",
-        max(apart.values()) <= SAME if apart else None,
-        f"Gaussian on {setting.tests[0]}, apart by "
-        + ", ".join(f"{points} {value:.4f}" for points, value in apart.items())
-        if apart
-        else "only float32 was run",
-    )
 
 
 def _text(values: np.ndarray) -> str:

@@ -32,8 +32,6 @@ ROWS = ("none", "basic", "positional", "gaussian")
 SMOKE_ROWS = ROWS[2:]
 """Two mappings of one shape are one program; every other program takes seconds."""
 OTHERS = ("zero-filled", "total variation", "free grid", "free grid, dark start")
-SAME = 0.1
-"""dB: what bfloat16 products may cost."""
 
 SETTINGS = {
     # 6 and 63 frequencies are as many for positional as for Gaussian: one program.
@@ -51,7 +49,7 @@ class Table6(Item):
     section = "appendix, 3D MRI"
     title = "Volumes from 13 % of k-space with four mappings"
     needs = ("brain",)
-    companions = ("table6-sweep", "indirect")
+    companions = ("table6-sweep", "table6-seeds", "precision", "indirect")
     notes = (
         "ATLAS is restricted: twelve other skull-stripped heads stand in, so digits "
         "cannot be compared; the ordering can.",
@@ -82,19 +80,6 @@ class Table6(Item):
                 )
             )
         claims = [] if preset is Preset.SMOKE else _claims(scores, full)
-        if full:
-            gap = found["float32"] - float(scores["gaussian"][0])
-            numbers.append(
-                Number("gaussian, one volume, float32", None, found["float32"])
-            )
-            claims.append(
-                judge(
-                    f"bfloat16 products cost less than {SAME} dB",
-                    bool(gap < SAME),
-                    f"float32 {found['float32']:.3f} dB, {found['precision']} "
-                    f"{scores['gaussian'][0]:.3f} dB",
-                )
-            )
         return Outcome(
             numbers=tuple(numbers),
             claims=tuple(claims),
@@ -166,7 +151,7 @@ def _networks(preset: Preset) -> dict[str, Any]:
             [psnr(i, v, data_range=1.0) for i, v in zip(images, volumes, strict=True)]
         )
         pictures[name] = images[0]
-    found = {
+    return {
         "scores": scores,
         "volumes": {"truth": volumes[0], **pictures},
         "words": words,
@@ -174,11 +159,6 @@ def _networks(preset: Preset) -> dict[str, Any]:
         "precision": trained.precision,
         "seconds": trained.seconds,
     }
-    if preset is Preset.FULL:
-        exact = dataclasses.replace(setting, precision="float32")
-        alone = train_words([words["gaussian"]], volumes[:1], exact)
-        found["float32"] = float(alone.scores[0, 0])
-    return found
 
 
 def _held(task: MriTask) -> MriTask:

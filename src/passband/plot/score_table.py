@@ -21,6 +21,7 @@ def score_figure(
     *,
     unit: str = "PSNR (dB)",
     over: str = "pictures",
+    digits: int = 2,
 ) -> "Figure":
     """One panel a data set, one line a mapping: every picture, mean and spread.
 
@@ -28,6 +29,7 @@ def score_figure(
         ours: scores of the pictures, by data set and mapping word.
         printed: the paper's means, where they can be compared.
         over: what the scores of a line are of.
+        digits: of a mean, after the point.
     """
     sets = list(ours)
     rows = list(ours[sets[0]])
@@ -48,7 +50,7 @@ def score_figure(
             if printed is not None:
                 axes.plot(printed[name][row], y, "D", markerfacecolor="none",
                           markeredgecolor=INK, markersize=9)  # fmt: skip
-            axes.annotate(f"{values.mean():.2f}", (values.mean(), y), (0, 8),
+            axes.annotate(f"{values.mean():.{digits}f}", (values.mean(), y), (0, 8),
                           textcoords="offset points", ha="center", fontsize=8.5,
                           color=INK)  # fmt: skip
         axes.set_ylim(-0.6, len(rows) - 0.2)
