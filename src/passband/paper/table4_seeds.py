@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIRST = 1
-"""The first key; the paper's drew its B without one, and ours is the one before it."""
+"""The first key; Table 4's is the one before it."""
 
 
 class Table4Seeds(Item):
