@@ -175,8 +175,9 @@ def train(
         keys: of B and the weights, one for each; the paper's, 0, if not given.
     """
     tasks = [task_of(name, setting) for name in shapes]
-    pairs = zip(words, keys or [0] * len(words), strict=True)
-    fields = [field_of(word, setting, key) for word, key in pairs]
+    asked = list(zip(words, keys or [0] * len(words), strict=True))
+    drawn = {(word, key): field_of(word, setting, key) for word, key in set(asked)}
+    fields = [drawn[one] for one in asked]
     config = Config(setting.steps, setting.schedule(), setting.every, setting.precision)
     begun: dict[int, float] = {}
 
