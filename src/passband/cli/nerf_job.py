@@ -35,10 +35,10 @@ COLLAPSED = 1e-3
 """Spread of a rendered channel, over that of the photographs, below which a network
 renders the same on every ray. Healthy ones are at 0.04 or more from the 50th step on,
 and those that die are at exactly 0 by then."""
-BEFORE = 0.08
-"""Share of the way from near to far by which half of the rays are stopped in a network
-that hangs a picture before each camera. Healthy ones start as fog that ends at 0.2 or
-later, and it recedes."""
+BEFORE = 0.1
+"""Share of the way from near to far by which nine rays of ten are stopped in a network
+that hangs a picture before each camera. Networks start as fog that ends at 0.2 or later,
+and in healthy ones it recedes."""
 
 
 class NerfJob(FitJob):
@@ -136,7 +136,7 @@ class NerfJob(FitJob):
             probe = task.probe(state.field)
             if probe.spread < COLLAPSED:
                 raise Collapsed(step, "a colour channel is the same on every ray")
-            if probe.depth < BEFORE:
+            if probe.depth < BEFORE and step <= 2000:
                 raise Collapsed(step, "all light is stopped right before the cameras")
         if entry["seconds"] - self.shown >= PREVIEW:
             self.shown = entry["seconds"]
