@@ -37,8 +37,8 @@ renders the same on every ray. Healthy ones are at 0.04 or more from the 50th st
 and those that die are at exactly 0 by then."""
 BEFORE = 0.1
 """Share of the way from near to far by which nine rays of ten are stopped in a network
-that hangs a picture before each camera. Networks start as fog that ends at 0.2 or later,
-and in healthy ones it recedes."""
+that hangs a picture before each camera. Networks start as fog that ends at 0.2 or
+later, and in healthy ones it recedes."""
 
 
 class NerfJob(FitJob):
