@@ -35,7 +35,12 @@ def test_a_choice_leaves_curve_json_and_report(here, capsys):
     assert np.isfinite(last[max(0, best - 1) : best + 2]).all()
     assert content["untried"] == []
     assert (here / "chosen" / "curve.png").read_bytes().startswith(b"\x89PNG")
-    assert "Which scale" in (here / "chosen" / "report.html").read_text()
+    page = (here / "chosen" / "report.html").read_text()
+    assert "Which scale" in page
+    assert "Every scale" in page
+    command = "passband fit image photo.png --layers 2 --width 8 --mapping"
+    assert f"{command} {content['mapping']}" in page
+    assert "model.safetensors" not in page  # there is none
     assert main(words[:-1]) == 0  # known from the first time
     out = capsys.readouterr().out
     assert "known from an earlier choice" in out
@@ -80,6 +85,10 @@ def test_a_guess_takes_no_training(here, capsys):
     content = json.loads(capsys.readouterr().out)
     assert content["curves"] == []
     assert content["sigma"] == content["guess"]
+
+
+def test_a_missing_file_is_told_with_the_verb_that_was_given(here, fails):
+    assert "see `passband tune image --help`" in fails("tune", "image")
 
 
 def test_a_mapping_with_its_scale_is_refused(here, fails):

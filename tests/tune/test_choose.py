@@ -158,7 +158,7 @@ def test_a_neighbour_that_was_left_out_is_named():
     found = chosen_as_if((0.4, 0.4, 1.2), back=1)
     assert reached(found, 3) == [0, 1, 2, 3]
     assert found.untried == [pytest.approx(1.5**0.5)]
-    assert "sigma 1.22 fell out early and was not tried to the end" in found.notes[0]
+    assert "sigma 1.22 fell out early, not tried to the end" in found.notes[0]
     assert json.loads(found.to_json())["untried"] == found.untried
     assert "sigma 1.22" in found.summary()
 
@@ -166,9 +166,10 @@ def test_a_neighbour_that_was_left_out_is_named():
 @pytest.mark.parametrize(("top", "end"), [(1e-3, "lowest"), (1e3, "highest")])
 def test_the_end_of_all_sweeps_is_called_by_its_name(top, end):
     found = chosen_as_if((top, top, top))
-    # Two sweeps more, each about the end of the one before.
+    # The ladder has grown twice, by four scales on that side.
     far = np.log(found.sigma) / np.log(1.5)
-    assert abs(far) == pytest.approx(3 * 3.5)
+    assert abs(far) == pytest.approx(3.5 + 2 * 4)
+    assert len(found.sigmas) == 16
     assert f"the best scale is the {end} that was tried" in found.notes[0]
 
 
@@ -182,5 +183,5 @@ def test_points_of_a_grid_have_its_nyquist_frequency():
 
 
 def test_a_scale_that_is_given_is_not_chosen():
-    with pytest.raises(InputError, match="`gaussian:4` has its scale already"):
+    with pytest.raises(InputError, match="`gaussian:4` leaves no scale to choose"):
         choose(grid_problem(np.zeros((4, 4, 1), np.float32)), "gaussian:4")  # pyright: ignore

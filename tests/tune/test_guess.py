@@ -8,7 +8,7 @@ from passband.auto import Auto
 from passband.errors import InputError
 from passband.mappings import Gaussian, Positional
 from passband.tune.grid import grid_problem
-from passband.tune.ladder import ladder, neighbours, rung_at, top_of
+from passband.tune.ladder import beyond, ladder, neighbours, rung_at, top_of
 from passband.tune.spectrum import AT_WHITE, axis_shares, first_guess
 from passband.tune.sweep import survivors
 from passband.words import parse_mapping
@@ -40,6 +40,11 @@ def test_white_noise_has_the_lowest_guess_and_steep_spectra_higher_ones():
     guesses = [first_guess(falling(128, p), 1 / 128) for p in (0.0, 0.5, 1.0, 1.5)]
     assert guesses[0] == pytest.approx(AT_WHITE * 64, rel=0.1)
     assert guesses == sorted(guesses)
+
+
+def test_a_band_far_below_the_nyquist_frequency_is_no_noise():
+    wave = np.sin(2 * np.pi * 20 * np.arange(4000) / 4000)[:, None].astype(np.float32)
+    assert 20 / 8 < first_guess(wave, 1 / 4000) < 20
 
 
 def test_a_stretched_picture_has_a_lower_scale_along_the_stretch():
@@ -91,11 +96,15 @@ def test_the_top_of_a_parabola_is_found_between_the_scales():
 def test_who_goes_on_has_both_sides_of_the_best():
     score = np.array([1.0, 2.0, 3.0, 9.0, 4.0, 8.0, 7.0])
     row = ladder(auto("gaussian:auto"), 9.0, count=7, spacing=2.0)
-    assert survivors(score, list(range(7)), 3, neighbours(row)) == [2, 3, 4]
-    assert survivors(score, list(range(7)), 5, neighbours(row)) == [2, 3, 4, 5, 6]
-    assert survivors(score, [2, 3, 5], 2, neighbours(row)) == [2, 3]
+    assert survivors(score, 3, neighbours(row)) == [2, 3, 4]
+    assert survivors(score, 5, neighbours(row)) == [2, 3, 4, 5, 6]
+    score[[0, 1, 4, 6]] = np.nan  # fallen out
+    assert survivors(score, 2, neighbours(row)) == [2, 3]
 
 
 def test_neighbours_have_the_same_axes():
     both = ladder(auto("gaussian:auto"), 9.0, count=3, spacing=2.0, axes=(1.0, 0.25))
     assert neighbours(both) == [[1], [0, 2], [1], [4], [3, 5], [4]]
+    more = beyond(auto("gaussian:auto"), both, both[3], count=2, spacing=2.0)
+    assert [r.sigma for r in more] == pytest.approx([2.25, 1.125])
+    assert neighbours(both + more)[3:] == [[6, 4], [3, 5], [4], [7, 3], [6]]

@@ -8,7 +8,6 @@ from typing import Any
 from ..auto import Auto
 from ..data.store import cache_folder
 from ..errors import InputError
-from ..export.report import write_report
 from ..plot.sigma_curve import choice_figure
 from ..plot.style import png_bytes
 from ..tune.choice import Choice
@@ -19,6 +18,7 @@ from .console import Console, duration
 from .device import device_name
 from .fit_job import FitJob
 from .fit_options import FitOptions
+from .tune_report import write_choice
 from .tune_trials import trials
 
 NOT_OF_A_FIT = {"mapping", "out", "json", "quiet", "kernel", "guess", "fresh", "steps",
@@ -35,17 +35,20 @@ def tune(job: FitJob, fit: type[FitOptions], options: Any, given: set[str]) -> i
     auto = parse_mapping(options.mapping)
     if not isinstance(auto, Auto):
         raise InputError(
-            f"`--mapping` (={options.mapping}) has its scale already; name a family, "
-            "such as gaussian:auto or positional:auto"
+            f"`--mapping` (={options.mapping}) leaves no scale to choose; name a "
+            "family, such as gaussian:auto or positional:auto"
         )
     names = [f.name for f in dataclasses.fields(fit) if hasattr(options, f.name)]
     asked = fit(**{name: getattr(options, name) for name in names})
+    try:
+        source = job.source(asked)
+    except InputError as error:  # nothing was named, and the help is another verb's
+        raise InputError(str(error).replace("passband fit", "passband tune")) from None
     job.read(asked, console)
     choice = choice_for(
         job, asked, auto, console, steps=options.steps, batch=options.batch,
         kernel=options.kernel, train=not options.guess, fresh=options.fresh,
     )  # fmt: skip
-    source = job.source(asked)
     folder = Path(options.out or f"runs/{source.stem}-tune")
     make_folder(folder)
     content = {
@@ -56,24 +59,16 @@ def tune(job: FitJob, fit: type[FitOptions], options: Any, given: set[str]) -> i
         "out": str(folder),
     }
     write_bytes(folder / "choice.json", choice.to_json().encode())
-    figures = {}
+    figure = None
     if choice.curves:
-        figures["scale"] = choice_figure(dataclasses.asdict(choice))
-        write_bytes(folder / "curve.png", png_bytes(figures["scale"]))
-    write_report(
-        folder / "report.html",
-        title=source.name,
-        config={"given": choice.given, "seed": options.seed, "trials": choice.trials},
-        result={
-            "task": f"tune {job.name}", "mapping": choice.mapping,
-            "seconds": sum(choice.seconds.values()), "device": device_name(),
-            "metrics": {"half of it costs (dB)": choice.half,
-                        "twice costs (dB)": choice.twice,
-                        "what the data say": "; ".join(choice.notes) or "clear"},
-        },
-        figures=figures,
+        figure = choice_figure(dataclasses.asdict(choice))
+        write_bytes(folder / "curve.png", png_bytes(figure))
+    command = _command(job.name, options, given, choice)
+    write_choice(
+        folder / "report.html", choice, title=source.name, task=job.name,
+        device=device_name(), command=command, figure=figure,
     )  # fmt: skip
-    text = f"{_text(choice)}\nfit     {_command(job.name, options, given, choice)}"
+    text = f"{_text(choice)}\nfit     {command}"
     console.result(content, f"{text}\nreport  {folder}/report.html")
     return 0
 

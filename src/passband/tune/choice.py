@@ -71,6 +71,13 @@ class Choice:
         curves = [Curve(**curve) for curve in content["curves"]]
         return Choice(**{**content, "curves": curves})
 
+    def said(self) -> list[str]:
+        """All that is to be said about how sure it is."""
+        if self.curves or not self.told:
+            return self.notes
+        by = "a first guess" if self.predicted is None else "the kernel's best"
+        return [f"{by}: nothing was trained", *self.notes]
+
     def summary(self) -> str:
         """For people: what, how sure, at which cost."""
         lines = [f"{self.mapping}: chosen for `{self.given}`"]
@@ -78,7 +85,7 @@ class Choice:
         known = [f"{k} costs {v:.2f} dB" for k, v in costs.items() if v is not None]
         if known:
             lines.append(f"  {', '.join(known)} of held-out {self.held}")
-        lines += [f"  {note}" for note in self.notes]
+        lines += [f"  {note}" for note in self.said()]
         return "\n".join(lines)
 
 

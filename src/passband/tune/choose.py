@@ -19,14 +19,14 @@ from ..whole_file import write_bytes
 from ..words import parse_mapping
 from .choice import Choice, Curve, rank_agreement
 from .kernel import predicted_errors
-from .ladder import Rung, ladder, neighbours, rung_at, top_of
+from .ladder import Rung, beyond, ladder, neighbours, rung_at, top_of
 from .problem import HeldPoints, Problem
 from .sweep import Plan, Say, Swept, level, sweep
 
 SCALES, SPACING = 8, 1.5
 """Scales tried, and how far apart: from a quarter of the guess to four times it."""
-AGAIN = 2
-"""Sweeps more, where the best scale of one lies at its end."""
+AGAIN, MORE = 2, 4
+"""How often a ladder grows where its best scale lies at the end, and by how many."""
 HARDLY = 0.9
 """Held-out error, over that of a constant, above which neighbours tell nothing."""
 FEW = 24
@@ -59,7 +59,7 @@ def choose(
     auto = parse_mapping(mapping)
     if not isinstance(auto, Auto):
         raise InputError(
-            f"mapping `{auto}` has its scale already; `gaussian:auto` asks for one"
+            f"mapping `{auto}` leaves no scale to choose; `gaussian:auto` asks for one"
         )
     plan = plan or Plan()
     asked = {
@@ -91,26 +91,23 @@ def _choose(
 ) -> Choice:
     auto_of_trials, plan = _smaller(auto, plan, problem.share)
     seconds, predicted, doubt, swept = {}, None, None, None
-    options: dict[str, Any] = {
-        "count": SCALES,
-        "spacing": SPACING,
-        "axes": problem.axes,
-    }
-    rungs = ladder(auto_of_trials, problem.guess, **options)
+    rungs = ladder(
+        auto_of_trials, problem.guess, count=SCALES, spacing=SPACING, axes=problem.axes
+    )
     for again in range(1 + AGAIN):
         if not train or problem.held is None:
             break
         swept = sweep(
             problem.held, [r.mapping for r in rungs], plan, d=problem.d,
             out=problem.out, output=problem.output, beside=neighbours(rungs),
-            seed=seed, say=say,
+            before=swept, seed=seed, say=say,
         )  # fmt: skip
         seconds["sweep"] = seconds.get("sweep", 0.0) + swept.seconds
         seconds["compiling"] = seconds.get("compiling", 0.0) + swept.compiling
         best, told, _ = _best(problem, rungs, None, swept)
         if again == AGAIN or not told or not _at_end(best, rungs):
             break
-        rungs = ladder(auto_of_trials, best.sigma, **options)
+        rungs += beyond(auto_of_trials, rungs, best, count=MORE, spacing=SPACING)
     if kernel and problem.blank > 0:
         say("predicting by the kernel")
         begun = time.perf_counter()
@@ -229,15 +226,16 @@ def _doubts(
         told = False
         notes.append("the scales differ no more than the seeds do: any of them will do")
     elif _at_end(best, rungs):
-        end = "lowest" if best.sigma <= min(r.sigma for r in rungs) else "highest"
+        lowest = min(r.sigma for r in rungs if r.axes == best.axes)
+        end = "lowest" if best.sigma <= lowest else "highest"
         notes.append(
             f"the best scale is the {end} that was tried; one beyond it may be better"
         )
     elif len(untried := _untried(rungs, swept)) > 0:
         those = " and ".join(f"{sigma:.3g}" for sigma in untried)
         notes.append(
-            f"beside the best scale, sigma {those} fell out early and was not tried to "
-            "the end: it may be better"
+            f"beside the best scale, sigma {those} fell out early, not tried to the "
+            "end: it may be better"
         )
     if (few := _held_out(problem)) < FEW:
         notes.append(f"only {few} points could be held out: a rough choice")
@@ -247,7 +245,7 @@ def _doubts(
 
 
 def _at_end(best: Rung, rungs: list[Rung]) -> bool:
-    sigmas = [r.sigma for r in rungs]
+    sigmas = [r.sigma for r in rungs if r.axes == best.axes]
     return not min(sigmas) < best.sigma < max(sigmas)
 
 

@@ -68,16 +68,24 @@ def ladder(
     return rungs
 
 
+def beyond(
+    auto: Auto, rungs: list[Rung], end: Rung, *, count: int, spacing: float
+) -> list[Rung]:
+    """So many scales more on the side of a ladder where `end` is, of its axes."""
+    down = end.sigma <= min(r.sigma for r in rungs if r.axes == end.axes)
+    step = 1 / spacing if down else spacing
+    return [rung_at(auto, end.sigma * step**k, end.axes) for k in range(1, count + 1)]
+
+
 def neighbours(rungs: list[Rung]) -> list[list[int]]:
     """The places of the next lower and the next higher scale of each, of its own axes;
     a single one at either end."""
+    order = sorted(range(len(rungs)), key=lambda i: rungs[i].sigma)
     found = []
-    for rung in rungs:
-        alike = [j for j, other in enumerate(rungs) if other.axes == rung.axes]
-        lower = [j for j in alike if rungs[j].sigma < rung.sigma]
-        higher = [j for j in alike if rungs[j].sigma > rung.sigma]
-        sides = (lower[-1:], higher[:1])  # a ladder rises
-        found.append([j for side in sides for j in side])
+    for i, rung in enumerate(rungs):
+        alike = [j for j in order if rungs[j].axes == rung.axes]
+        at = alike.index(i)
+        found.append([*alike[max(0, at - 1) : at], *alike[at + 1 : at + 2]])
     return found
 
 

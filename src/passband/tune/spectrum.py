@@ -44,7 +44,7 @@ def first_guess(values: Float[np.ndarray, "*sides c"], step: float) -> float:
     if inside.any() and (weight := power[inside] ** WEIGHT).sum() > 0:
         centre = float((radius[inside] * weight).sum() / weight.sum())
         steepness = float(radius[inside].mean()) / centre
-    return _share(steepness) * band * nyquist
+    return max(_share(steepness), _told(band)) * band * nyquist
 
 
 def axis_shares(values: Float[np.ndarray, "*sides c"]) -> tuple[float, ...] | None:
@@ -66,6 +66,13 @@ def axis_shares(values: Float[np.ndarray, "*sides c"]) -> tuple[float, ...] | No
 
 def _share(steepness: float) -> float:
     return float(np.clip(AT_WHITE * steepness**POWER, AT_WHITE, MOST))
+
+
+def _told(band: float) -> float:
+    """What share pays at least: up to half of the Nyquist frequency the samples tell
+    all that lies between them, however flat the spectrum; towards it less and less."""
+    beyond = min(1.0, max(0.0, 2 * band - 1))
+    return float(MOST * (AT_WHITE / MOST) ** beyond)
 
 
 def _spectrum(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

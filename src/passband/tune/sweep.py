@@ -1,9 +1,9 @@
 """The stacked sweep: every scale and seed a lane of one program, the worst ones halved.
 
-Lanes lie in one stack. A program of fewer seats takes some of them, trains these for a
-few steps, and puts them back; when half of the scales have fallen out, the same program
-is called half as often, and nothing is compiled anew. So are those that come back: a
-scale beside the best one that had fallen out goes on from where it stopped.
+A program has a few seats. Some lanes take them, train to the end of a rung, and leave
+them to others; when half of the scales have fallen out, the same program is called half
+as often, and nothing is compiled anew. Nor is it for those that come back: a scale
+beside the best one that had fallen out goes on from where it stopped.
 """
 
 import dataclasses
@@ -72,6 +72,8 @@ class Swept:
     """Looks that count at the end of a rung."""
     seconds: float
     compiling: float
+    lanes: list[State]
+    """Where each run is, scale by scale."""
 
     def at(self, rung: int) -> Float[np.ndarray, "scales seeds"]:
         """The errors at the end of a rung: the geometric mean of its last looks, for a
@@ -99,6 +101,7 @@ def sweep(
     out: int,
     output: str,
     beside: Sequence[Sequence[int]] | None = None,
+    before: Swept | None = None,
     seed: int = 0,
     say: Say = lambda text: None,
 ) -> Swept:
@@ -109,78 +112,79 @@ def sweep(
 
     Args:
         beside: the neighbours of each mapping; by default those next to it.
+        before: what came of the first mappings already; the others compete with them.
     """
     optimiser = adam()
     config = Config(rate=plan.rate, precision=plan.precision)
     keys = jax.random.split(jax.random.key(seed), plan.seeds)
-    count = len(mappings)
+    count, old = len(mappings), 0 if before is None else before.errors.shape[1]
     if beside is None:
         beside = [[j for j in (i - 1, i + 1) if 0 <= j < count] for i in range(count)]
-    first = []
-    for mapping in mappings:
+    lanes = [] if before is None else list(before.lanes)
+    for mapping in mappings[old:]:
         for key in keys:
             field_key, run_key = jax.random.split(key)
             field = make_field(
                 mapping, d=d, out=out, key=field_key, output=output,
                 layers=plan.layers, width=plan.width,
             )  # fmt: skip
-            first.append(start(field, config, key=run_key, optimiser=optimiser))
-    room = budget() // bytes_of_run(first[0].field, held.task.points_at_once)
-    most = plan.seats or _seats(plan, held.task.step_points, count)
-    seats = int(max(1, min(most, room, len(first))))
-    states = jax.tree.map(_together, *first)
+            lanes.append(start(field, config, key=run_key, optimiser=optimiser))
+    room = budget() // bytes_of_run(lanes[0].field, held.task.points_at_once)
+    seats = int(max(1, min(_seats(plan, held.task.step_points), room)))
     length = max(1, plan.rungs[0] // plan.looks)
-    begun = time.perf_counter()
-    program = _program(held, states, seats, length)
-    compiled = time.perf_counter()
     ends = [max(k + 1, round(end / length)) for k, end in enumerate(plan.rungs)]
-    errors = np.full((ends[-1], len(first)), np.nan)
-    done = np.zeros(count, int)  # looks that each scale has behind it
+    errors = np.full((ends[-1], count, plan.seeds), np.nan)
+    if before is not None:
+        errors[:, :old] = before.errors
+    begun = time.perf_counter()
+    program = _program(held, _side_by_side([lanes[-1]] * seats), length)
+    compiled = time.perf_counter()
 
     def go_on(scales: Sequence[int], begin: int, end: int) -> None:
-        nonlocal states
-        lanes = [plan.seeds * s + r for s in scales for r in range(plan.seeds)]
-        for k in range(0, len(lanes), seats):
+        those = [plan.seeds * s + r for s in scales for r in range(plan.seeds)]
+        for k in range(0, len(those), seats):
+            some = those[k : k + seats]
             # Seats left over take a lane twice: it comes out the same both times.
-            chairs = np.resize(lanes[k : k + seats], seats)
+            states = _side_by_side([lanes[i] for i in np.resize(some, seats)])
             for t in range(begin, end):
-                states, error = program(
-                    held, states, jnp.asarray(chairs), optimiser, length
-                )
-                errors[t, chairs] = np.asarray(error)
+                states, found = program(held, states, optimiser, length)
+                errors[t].flat[some] = np.asarray(found)[: len(some)]
                 say(
                     f"step {(t + 1) * length} of {ends[-1] * length}, run "
-                    f"{min(k + seats, len(lanes))} of {len(lanes)}"
+                    f"{k + len(some)} of {len(those)}"
                 )
-        done[list(scales)] = end
+            for i, state in zip(some, _apart(states, len(some)), strict=True):
+                lanes[i] = state
 
     def score(begin: int, end: int) -> np.ndarray:
         late = errors[max(begin, end - _lately(plan)) : end]
-        return level(late).reshape(-1, count, plan.seeds).mean(axis=(0, 2))
+        return level(late).mean(axis=(0, 2))
 
-    alive, begin = list(range(count)), 0
+    alive, begin = list(range(old, count)), 0
     for k, end in enumerate(ends):
         go_on(alive, begin, end)
         if k < len(plan.keep):
-            alive = survivors(score(begin, end), alive, plan.keep[k], beside)
+            kept = survivors(score(begin, end), plan.keep[k], beside)
+            alive = [i for i in alive if i in kept]
         begin = end
-    before = ends[-2] if len(ends) > 1 else 0
+    before_last = ends[-2] if len(ends) > 1 else 0
     left = plan.back
     while left > 0:
-        best = int(np.nanargmax(score(before, ends[-1])))
-        missed = [i for i in beside[best] if done[i] < ends[-1]][:left]
+        best = int(np.nanargmax(score(before_last, ends[-1])))
+        missed = [i for i in beside[best] if np.isnan(errors[-1, i]).any()][:left]
         if not missed:
             break
         for i in missed:
-            go_on([i], int(done[i]), ends[-1])
+            go_on([i], int((~np.isnan(errors[:, i, 0])).sum()), ends[-1])
         left -= len(missed)
     return Swept(
         length * (1 + np.arange(ends[-1])),
-        errors.reshape(-1, count, plan.seeds),
+        errors,
         tuple(length * end for end in ends),
         _lately(plan),
         time.perf_counter() - compiled,
         compiled - begun,
+        lanes,
     )
 
 
@@ -188,10 +192,10 @@ AT_ONCE = 1 << 16
 """Points of a step that keep a GPU busy."""
 
 
-def _seats(plan: Plan, points: int, scales: int) -> int:
+def _seats(plan: Plan, points: int) -> int:
     """Whole scales, so that no seat stays empty when few are left."""
     enough = -(-AT_ONCE // (plan.seeds * points))
-    return plan.seeds * max(1, min([enough, scales, *plan.keep]))
+    return plan.seats or plan.seeds * max(1, min(enough, 3))
 
 
 def _lately(plan: Plan) -> int:
@@ -200,15 +204,13 @@ def _lately(plan: Plan) -> int:
 
 
 def survivors(
-    score: Float[np.ndarray, " scales"],
-    alive: list[int],
-    keep: int,
-    beside: Sequence[Sequence[int]],
+    score: Float[np.ndarray, " scales"], keep: int, beside: Sequence[Sequence[int]]
 ) -> list[int]:
-    """The best of those alive, the neighbours of the very best among them: a top is
-    known by what lies on either side of it."""
-    order = sorted(alive, key=lambda i: score[i], reverse=True)
-    first = [order[0], *(i for i in beside[order[0]] if i in alive)]
+    """The best of those with a score, the neighbours of the very best among them: a top
+    is known by what lies on either side of it."""
+    there = [i for i in range(len(score)) if not np.isnan(score[i])]
+    order = sorted(there, key=lambda i: score[i], reverse=True)
+    first = [order[0], *(i for i in beside[order[0]] if i in there)]
     return sorted([*first, *(i for i in order if i not in first)][:keep])
 
 
@@ -222,11 +224,10 @@ def level(error: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
 def _train(
     held: Held,
     states: State,
-    seats: Int[Array, " seats"],
     optimiser: optax.GradientTransformation,
     length: int,
 ) -> tuple[State, Float[Array, " seats"]]:
-    """`length` steps of the lanes in `seats`, and their held-out errors after them."""
+    """`length` steps of the lanes in the seats, and their held-out errors then."""
 
     def body(carry: State, _: None):
         def one(state: State):
@@ -234,27 +235,25 @@ def _train(
 
         return eqx.filter_vmap(one)(carry)
 
-    taken = jax.tree.map(lambda x: x[seats], states)
-    moved, _ = jax.lax.scan(body, taken, length=length, unroll=unroll(held.task))
+    moved, _ = jax.lax.scan(body, states, length=length, unroll=unroll(held.task))
 
     def error(state: State) -> Array:
         found = held.error(_exact(state.field))
         good = jnp.isfinite(found) & (state.stopped < 0)
         return jnp.where(good, found, jnp.inf)
 
-    errors = eqx.filter_vmap(error)(moved)
-    return jax.tree.map(lambda x, y: x.at[seats].set(y), states, moved), errors
+    return moved, eqx.filter_vmap(error)(moved)
 
 
 _PROGRAMS: dict[Any, Callable] = {}
 
 
-def _program(held: Held, states: State, seats: int, length: int) -> Callable:
+def _program(held: Held, states: State, length: int) -> Callable:
     """The compiled program; data of one shape share it."""
     leaves, structure = jax.tree.flatten((held, states))
-    name = structure, tuple((x.shape, str(x.dtype)) for x in leaves), seats, length
+    name = structure, tuple((x.shape, str(x.dtype)) for x in leaves), length
     if name not in _PROGRAMS:
-        lowered = _train.lower(held, states, jnp.arange(seats), adam(), length)  # pyright: ignore[reportFunctionMemberAccess]
+        lowered = _train.lower(held, states, adam(), length)  # pyright: ignore[reportFunctionMemberAccess]
         _PROGRAMS[name] = lowered.compile()
     return _PROGRAMS[name]
 
@@ -263,7 +262,11 @@ def _exact(field: Field) -> Field:
     return field.with_precision(Precision.FLOAT32)
 
 
-def _together(*leaves: Array) -> Array:
-    if jnp.issubdtype(leaves[0].dtype, jax.dtypes.prng_key):
-        return jnp.stack(leaves)
-    return jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))
+@eqx.filter_jit
+def _side_by_side(lanes: list[State]) -> State:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *lanes)
+
+
+@eqx.filter_jit
+def _apart(states: State, count: int) -> list[State]:
+    return [jax.tree.map(lambda leaf, i=i: leaf[i], states) for i in range(count)]
