@@ -154,6 +154,12 @@ def test_scales_beside_the_best_come_back_and_are_tried_to_the_end():
     assert found.half is not None
 
 
+def test_scales_that_are_as_good_are_named():
+    found = chosen_as_if((1.0, 1.0, 1.0))
+    assert found.sigma == pytest.approx(1.0, rel=0.01)
+    assert "sigma from 0.816 to 1.22 cannot be told apart" in found.notes[0]
+
+
 def test_a_neighbour_that_was_left_out_is_named():
     found = chosen_as_if((0.4, 0.4, 1.2), back=1)
     assert reached(found, 3) == [0, 1, 2, 3]

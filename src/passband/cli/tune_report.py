@@ -73,9 +73,9 @@ def write_choice(
 def _facts(choice: Choice, device: str) -> list[tuple[str, str, bool]]:
     scales = _scales(choice)
     entries = [("Scale", " / ".join(map(_short, scales)), len(scales) == 1)]
-    for name, cost in (("Half of it", choice.half), ("Twice", choice.twice)):
+    for name, cost in choice.sides():
         if cost is not None:
-            entries.append((f"{name} costs", f"{cost:.2f} dB", False))
+            entries.append((f"{name.capitalize()} costs", f"{cost:.2f} dB", False))
     entries.append(("First guess, sigma", _short(choice.guess), False))
     if choice.nyquist is not None:
         entries.append(("Nyquist frequency", _short(choice.nyquist), False))

@@ -50,8 +50,8 @@ class Size:
 
 
 GPU = {
-    "image": Size(704, 2**15),
-    "signal": Size(704, 2**15),
+    "image": Size(640, 2**15),
+    "signal": Size(640, 2**15),
     "shape": Size(896, 2**15),
     "ct": Size(704, 224**2),
     "mri": Size(640, 56**3),

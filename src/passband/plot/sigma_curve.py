@@ -74,7 +74,7 @@ def sigma_curve(
     _frame(axes, x, levels, octaves)
     axes.axvline(chosen, color=INK, linewidth=1.2)
     if nyquist is not None and nyquist >= axes.get_xlim()[1]:
-        axes.text(0.99, 0.97, f"Nyquist {nyquist:g} →", transform=axes.transAxes,
+        axes.text(0.99, 0.97, f"Nyquist {nyquist:.4g} →", transform=axes.transAxes,
                   ha="right", va="top", fontsize=8, color=MUTED)  # fmt: skip
     elif nyquist is not None:
         axes.axvline(nyquist, color=MUTED, linestyle=":", linewidth=1.2)

@@ -78,11 +78,16 @@ class Choice:
         by = "a first guess" if self.predicted is None else "the kernel's best"
         return [f"{by}: nothing was trained", *self.notes]
 
+    def sides(self) -> list[tuple[str, float | None]]:
+        """What half of the sigma and twice as much are in this mapping, and cost."""
+        if self.mapping.startswith("positional"):
+            return [("an octave less", self.half), ("one more", self.twice)]
+        return [("half of it", self.half), ("twice", self.twice)]
+
     def summary(self) -> str:
         """For people: what, how sure, at which cost."""
         lines = [f"{self.mapping}: chosen for `{self.given}`"]
-        costs = {"half of it": self.half, "twice": self.twice}
-        known = [f"{k} costs {v:.2f} dB" for k, v in costs.items() if v is not None]
+        known = [f"{k} costs {v:.2f} dB" for k, v in self.sides() if v is not None]
         if known:
             lines.append(f"  {', '.join(known)} of held-out {self.held}")
         lines += [f"  {note}" for note in self.said()]

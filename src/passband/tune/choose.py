@@ -18,21 +18,16 @@ from ..version import __version__
 from ..whole_file import write_bytes
 from ..words import parse_mapping
 from .choice import Choice, Curve, rank_agreement
+from .doubts import HARDLY, at_end, doubts, untried
 from .kernel import predicted_errors
 from .ladder import Rung, beyond, ladder, neighbours, rung_at, top_of
-from .problem import HeldPoints, Problem
+from .problem import Problem
 from .sweep import Plan, Say, Swept, level, sweep
 
 SCALES, SPACING = 8, 1.5
 """Scales tried, and how far apart: from a quarter of the guess to four times it."""
 AGAIN, MORE = 2, 4
 """How often a ladder grows where its best scale lies at the end, and by how many."""
-HARDLY = 0.9
-"""Held-out error, over that of a constant, above which neighbours tell nothing."""
-FEW = 24
-"""Held-out points below which their error is a rough one."""
-FLAT = 0.1
-"""dB between the best scale and the worst below which all are alike."""
 
 
 def choose(
@@ -64,6 +59,7 @@ def choose(
     plan = plan or Plan()
     asked = {
         "passband": __version__, "data": problem.digest, "mapping": str(auto),
+        "ladder": [problem.guess, problem.axes, SCALES, SPACING, AGAIN, MORE],
         "plan": repr(plan), "kernel": kernel, "train": train, "seed": seed,
         "platform": jax.default_backend(),
     }  # fmt: skip
@@ -105,7 +101,7 @@ def _choose(
         seconds["sweep"] = seconds.get("sweep", 0.0) + swept.seconds
         seconds["compiling"] = seconds.get("compiling", 0.0) + swept.compiling
         best, told, _ = _best(problem, rungs, None, swept)
-        if again == AGAIN or not told or not _at_end(best, rungs):
+        if again == AGAIN or not told or not at_end(best, rungs):
             break
         rungs += beyond(auto_of_trials, rungs, best, count=MORE, spacing=SPACING)
     if kernel and problem.blank > 0:
@@ -131,13 +127,13 @@ def _choose(
         axes=[None if r.axes is None else list(r.axes) for r in rungs],
         predicted=None if predicted is None else _plain(predicted),
         curves=[] if swept is None else _curves(swept),
-        untried=[] if swept is None else _untried(rungs, swept),
+        untried=[] if swept is None else untried(rungs, swept),
         blank=-10 * math.log10(problem.blank) if problem.blank > 0 else None,
         **_costs(rungs, swept, best),
         agreement=_agreement(swept),
         kernel_agreement=None
         if predicted is None or swept is None
-        else rank_agreement(predicted, _mean(swept, 0)),
+        else rank_agreement(predicted, swept.mean(0)),
         seconds={k: round(v, 3) for k, v in seconds.items()},
         held=problem.name,
         trials={
@@ -195,8 +191,8 @@ def _best(
             few = "there are too few points to hold any out; this is a first guess"
             return guess, problem.held is not None, [] if problem.held else [few]
         return _top(rungs, predicted), True, []
-    best = _top(rungs, _mean(swept, -1))
-    return best, *_doubts(problem, rungs, swept, best)
+    best = _top(rungs, swept.mean(-1))
+    return best, *doubts(problem, rungs, swept, best)
 
 
 def _top(rungs: list[Rung], levels: np.ndarray) -> Rung:
@@ -210,68 +206,9 @@ def _top(rungs: list[Rung], levels: np.ndarray) -> Rung:
     return Rung(top, rungs[0].mapping, axes)
 
 
-def _doubts(
-    problem: Problem, rungs: list[Rung], swept: Swept, best: Rung
-) -> tuple[bool, list[str]]:
-    notes, told = [], True
-    first = _mean(swept, 0)
-    error = float(np.nanmin(swept.last().mean(axis=1)))
-    if not error < HARDLY * problem.blank:
-        told = False
-        notes.append(
-            f"held-out {problem.name} are no nearer to the field than to a constant: "
-            "the data look like noise at this sampling, and no scale predicts them"
-        )
-    elif np.ptp(first) < max(FLAT, 2 * float(np.median(_spread(swept, 0)))):
-        told = False
-        notes.append("the scales differ no more than the seeds do: any of them will do")
-    elif _at_end(best, rungs):
-        lowest = min(r.sigma for r in rungs if r.axes == best.axes)
-        end = "lowest" if best.sigma <= lowest else "highest"
-        notes.append(
-            f"the best scale is the {end} that was tried; one beyond it may be better"
-        )
-    elif len(untried := _untried(rungs, swept)) > 0:
-        those = " and ".join(f"{sigma:.3g}" for sigma in untried)
-        notes.append(
-            f"beside the best scale, sigma {those} fell out early, not tried to the "
-            "end: it may be better"
-        )
-    if (few := _held_out(problem)) < FEW:
-        notes.append(f"only {few} points could be held out: a rough choice")
-    if problem.nyquist is not None and best.sigma > problem.nyquist:
-        notes.append(f"it lies above the Nyquist frequency of {problem.nyquist:g}")
-    return told, notes
-
-
-def _at_end(best: Rung, rungs: list[Rung]) -> bool:
-    sigmas = [r.sigma for r in rungs if r.axes == best.axes]
-    return not min(sigmas) < best.sigma < max(sigmas)
-
-
-def _untried(rungs: list[Rung], swept: Swept) -> list[float]:
-    """Sigmas beside the best that were not tried to the end."""
-    levels = _mean(swept, -1)
-    beside = neighbours(rungs)[int(np.nanargmax(levels))]
-    return [rungs[i].sigma for i in beside if np.isnan(levels[i])]
-
-
-def _held_out(problem: Problem) -> int:
-    held = problem.held
-    return len(held.values) if isinstance(held, HeldPoints) else FEW
-
-
-def _mean(swept: Swept, rung: int) -> np.ndarray:
-    return level(swept.at(rung)).mean(axis=1)
-
-
-def _spread(swept: Swept, rung: int) -> np.ndarray:
-    return level(swept.at(rung)).std(axis=1)
-
-
 def _curves(swept: Swept) -> list[Curve]:
     return [
-        Curve(end, _plain(_mean(swept, k)), _plain(_spread(swept, k)))
+        Curve(end, _plain(swept.mean(k)), _plain(swept.spread(k)))
         for k, end in enumerate(swept.rungs)
     ]
 
@@ -283,7 +220,7 @@ def _plain(values: np.ndarray) -> list[float | None]:
 def _agreement(swept: Swept | None) -> float | None:
     if swept is None or len(swept.rungs) < 2:
         return None
-    return rank_agreement(_mean(swept, 0), _mean(swept, -1))
+    return rank_agreement(swept.mean(0), swept.mean(-1))
 
 
 def _costs(rungs: list[Rung], swept: Swept | None, best: Rung) -> dict[str, Any]:
@@ -292,7 +229,7 @@ def _costs(rungs: list[Rung], swept: Swept | None, best: Rung) -> dict[str, Any]
         return {"cost": [None] * len(rungs), "half": None, "twice": None}
     cost = np.full(len(rungs), np.nan)
     for k in range(len(swept.rungs)):
-        means = _mean(swept, k)
+        means = swept.mean(k)
         cost = np.where(np.isnan(means), cost, np.nanmax(means) - means)
     mine = [i for i, r in enumerate(rungs) if r.axes == best.axes]
     order = sorted(mine, key=lambda i: rungs[i].sigma)

@@ -20,7 +20,7 @@ SHARE = 0.06
 """The first guess in Nyquist frequencies, where no spectrum can be taken: between the
 best scales of natural pictures and of text."""
 MOST, CPU_MOST = 2**18, 2**12
-STEPS, CPU_STEPS = 896, 1600
+STEPS, CPU_STEPS = 640, 1600
 PASS = 16
 
 

@@ -72,6 +72,7 @@ class Swept:
     """Looks that count at the end of a rung."""
     seconds: float
     compiling: float
+    """And drawing the networks."""
     lanes: list[State]
     """Where each run is, scale by scale."""
 
@@ -83,6 +84,13 @@ class Swept:
         begin = max(ends[ends.index(end) - 1], end - self.lately)
         with np.errstate(divide="ignore"):
             return np.exp(np.log(self.errors[begin:end]).mean(axis=0))
+
+    def mean(self, rung: int) -> Float[np.ndarray, " scales"]:
+        """Levels at the end of a rung, over seeds."""
+        return level(self.at(rung)).mean(axis=1)
+
+    def spread(self, rung: int) -> Float[np.ndarray, " scales"]:
+        return level(self.at(rung)).std(axis=1)
 
     def last(self) -> Float[np.ndarray, "scales seeds"]:
         """The last error of every scale, whenever it fell out."""
@@ -114,6 +122,7 @@ def sweep(
         beside: the neighbours of each mapping; by default those next to it.
         before: what came of the first mappings already; the others compete with them.
     """
+    begun = time.perf_counter()
     optimiser = adam()
     config = Config(rate=plan.rate, precision=plan.precision)
     keys = jax.random.split(jax.random.key(seed), plan.seeds)
@@ -136,8 +145,9 @@ def sweep(
     errors = np.full((ends[-1], count, plan.seeds), np.nan)
     if before is not None:
         errors[:, :old] = before.errors
-    begun = time.perf_counter()
-    program = _program(held, _side_by_side([lanes[-1]] * seats), length)
+    seated = _side_by_side([lanes[-1]] * seats)
+    program = _program(held, seated, length)
+    _apart(seated, seats)  # compiled now, like the program
     compiled = time.perf_counter()
 
     def go_on(scales: Sequence[int], begin: int, end: int) -> None:
