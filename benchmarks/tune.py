@@ -2,13 +2,20 @@
 
     python benchmarks/tune.py --only natural --json DIR [--items 16] [--small]
 
-Sets: natural, text, shepp, mri, lego, mesh; each leaves DIR/SET.json, and a set that is
-there is not run again. `--table DIR` prints the Markdown table of all that are there.
+Sets: natural, text, shepp, mri, lego, mesh; each leaves DIR/SET.json. Every choice and
+every column of scores is kept in DIR/SET.parts as soon as it is there, and what is
+there is not done again: with `--seconds N` no column begins that may not end by then,
+and the next call goes on. `--table DIR` prints the Markdown table of all there are.
 
 Every choice sees training data alone: the pixels [::2, ::2] of a picture, the rays of a
 sinogram, the measured frequencies, the training and validation views, the labels. Then
 networks at the chosen scale are trained as the paper's tables train them and scored as
 these are: other pixels, the true density, the true volume, test views, test points.
+
+All columns share one key, so that they differ by the scale alone; fixed and chosen
+scales are trained with a second one too, but for volumes. The best of a grid is also
+the luckiest, so the oracle is the top of a cubic in log sigma through each item's grid;
+the best itself is given besides.
 """
 
 import argparse
@@ -22,296 +29,199 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from tune_sets import SETS, Set
 
 from passband.cli.device import device_name
-from passband.data.masks import hold_out
-from passband.data.sinograms import Sinogram
-from passband.field import Field
-from passband.forward.kspace import KSpace, crop
-from passband.paper import ct_runs, image_runs, mri_runs, nerf_runs, shape_runs
-from passband.paper.item import Preset
-from passband.tasks.ct import ct_task
-from passband.tasks.mri import MriTask
-from passband.tasks.nerf import views_in
-from passband.tasks.task import Task
-from passband.train.loop import Config, run
-from passband.train.state import Rate, decaying_rate
-from passband.tune.choice import rank_agreement
+from passband.field import Field, make_field
+from passband.ops.mlp import Precision
+from passband.train.loop import Config, run, start
+from passband.train.population import population_chunk, stack, unstack
+from passband.train.state import adam
+from passband.train.work import flop_of
+from passband.tune.choice import Choice, rank_agreement
 from passband.tune.choose import choose
-from passband.tune.grid import grid_problem
-from passband.tune.instruments import (
-    ct_problem,
-    mri_problem,
-    nerf_problem,
-    shape_problem,
-)
-from passband.tune.problem import Problem
-from passband.tune.sweep import Plan
-
-KEYS = (10, 11)
-"""Of B and the weights of pictures, and their scores are means over these: of one key
-alone, the best of many scales is the luckiest as well (up to 0.5 dB)."""
-Final = Callable[[Sequence[tuple[int, str]]], np.ndarray]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Set:
-    """Data, how a scale is chosen for each, and how it is judged."""
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """A network for each item."""
 
-    problems: list[Problem]
-    plan: Plan
-    auto: str
-    fixed: float
-    """The paper's scale."""
-    grid: tuple[float, ...]
-    final: Final
-    """Scores of (item, word) pairs, each trained as the paper's table trains it."""
-    single: tuple[Task, Callable[[], Field], int, float | Rate]
-    """One training of the table, to be timed: task, field, steps, rate."""
-    unit: str = "dB"
-
-    def word(self, scale: float) -> str:
-        return self.auto.replace("auto", f"{scale:.4g}")
+    name: str
+    words: tuple[str, ...]
+    key: int
 
 
-def plan_of(steps: int, rate: float | Rate, **network: Any) -> Plan:
-    quarter = max(1, steps // 4)
-    return Plan(rungs=(quarter, 2 * quarter, 4 * quarter), rate=rate, **network)
+def choices(data: Set, folder: Path) -> list[dict[str, Choice]]:
+    """What every stage chooses for each item: the spectrum, the kernel, the sweep."""
+    found = []
+    for k, problem in enumerate(data.problems):
+        path = folder / f"choice-{k}.json"
+        if not path.is_file():
+            # The first item's programs are compiled for all: its seconds would show it.
+            begun = time.perf_counter()
+            ways = {"spectrum": choose(problem, data.auto, data.plan, train=False)}
+            if problem.patches is not None or problem.coarse is not None:
+                ways["kernel"] = choose(
+                    problem, data.auto, data.plan, kernel=True, train=False
+                )
+            ways["chosen"] = choose(problem, data.auto, data.plan)
+            content = {name: dataclasses.asdict(c) for name, c in ways.items()}
+            _write(path, content | {"seconds": time.perf_counter() - begun})
+        content = json.loads(path.read_text())
+        content.pop("seconds")
+        found.append({n: Choice.from_json(c) for n, c in content.items()})
+    return found
 
 
-def pictures(name: str, items: int, small: bool, split: str = "test_data") -> Set:
-    side, m, width, steps = (64, 64, 64, 200) if small else (512, 256, 256, 1976)
-    share = side / 512
-    images = image_runs.load_pictures(name, items, side, full=not small, split=split)
-    problems = [
-        grid_problem(p[::2, ::2].astype(np.float32) / 255, batch=2**15) for p in images
+def columns(data: Set, found: Sequence[dict[str, Choice]]) -> list[Column]:
+    """What is trained, the most telling first; columns of equal words only once."""
+    first, count = data.keys[0], len(data.problems)
+    fixed = (data.word(data.fixed),) * count
+    chosen = tuple(f["chosen"].mapping for f in found)
+    out = [Column("fixed", fixed, first), Column("chosen", chosen, first)]
+    for key in data.keys[1:]:
+        out.append(Column(f"fixed, key {key}", fixed, key))
+        out.append(Column(f"chosen, key {key}", chosen, key))
+    for way in ("spectrum", "kernel"):
+        if way in found[0]:
+            out.append(Column(way, tuple(f[way].mapping for f in found), first))
+    far = sorted(data.grid, key=lambda s: abs(np.log(s / data.fixed)))
+    out += [Column(f"{s:.4g}", (data.word(s),) * count, first) for s in far]
+    unique: dict[Any, Column] = {}
+    for column in out:
+        unique.setdefault((column.words, column.key), column)
+    return list(unique.values())
+
+
+def scores(
+    data: Set, wanted: Sequence[Column], path: Path, left: Callable[[], float]
+) -> dict[str, list[float]]:
+    """Of every column; stacks end with a write, and none begins that may not end."""
+    known = json.loads(path.read_text()) if path.is_file() else {}
+    missing = [c for c in wanted if _name(c) not in known]
+    longest = 0.0
+    for k in range(0, len(missing), data.together):
+        if left() <= 1.2 * longest:
+            break
+        begun = time.perf_counter()
+        some = missing[k : k + data.together]
+        # Stacks of one size are one program.
+        full = [some[i % len(some)] for i in range(data.together)]
+        trained = train(data, full)
+        known |= {_name(c): row for c, row in zip(some, trained, strict=False)}
+        _write(path, known)
+        spent = time.perf_counter() - begun
+        longest = max(longest, spent)
+        print(f"  {'; '.join(c.name for c in some)}: {spent:.1f} s", flush=True)
+    return known
+
+
+def train(data: Set, some: Sequence[Column]) -> list[list[float]]:
+    """The columns as one stack; the median of the last looks at each network."""
+    items = range(len(data.problems))
+    lanes = [(k, column.words[k], column.key) for column in some for k in items]
+    config = Config(data.steps, data.rate, data.every, "auto")
+    states = [
+        start(field_of(data, word, key), config, key=jax.random.PRNGKey(0))
+        for _, word, key in lanes
     ]
-
-    def final(pairs: Sequence[tuple[int, str]]) -> np.ndarray:
-        runs = [image_runs.Run(k, word, key=key) for key in KEYS for k, word in pairs]
-        found = image_runs.train_runs(images, runs, steps=steps, width=width).test
-        return found.reshape(len(KEYS), -1).mean(axis=0)
-
-    grid = {
-        "natural": (3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17),
-        "text": (8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 21),
-    }[name]
-    fixed = {"natural": 10.0, "text": 14.0}[name] * share
-    task = image_runs.picture_tasks(images[:1])[0]
-    return Set(
-        problems, plan_of(100 if small else 896, 1e-3, width=width),
-        f"gaussian:auto,m={m}", fixed, tuple(share * g for g in grid), final,
-        (task, lambda: _field(f"gaussian:{fixed},m={m}", 2, 3, width), steps, 1e-3),
-    )  # fmt: skip
-
-
-def shepp(items: int, small: bool) -> Set:
-    setting = ct_runs.Setting(images=items)
-    if small:
-        setting = ct_runs.Setting(items, 48, 64, 64, 100, 8)
-    truth = ct_runs.densities("shepp", setting)
-    tasks = ct_runs.tasks_of(truth, setting.views)
-    angles = 180 / setting.views * np.arange(setting.views)
-    bins = setting.side
-    problems = []
-    for task in tasks:
-        seen = Sinogram(bins * np.asarray(task.sinogram), angles, "shepp")
-        cut = ct_task(seen, high=1.0, grid=min(bins, 256), holdout=0.05)
-        problems.append(ct_problem(cut))
-
-    def final(pairs: Sequence[tuple[int, str]]) -> np.ndarray:
-        runs = [ct_runs.Run(k, word) for k, word in pairs]
-        return ct_runs.train_runs(truth, runs, setting).scores
-
-    return Set(
-        problems, plan_of(60 if small else 880, 1e-3, width=setting.width),
-        f"gaussian:auto,m={setting.m}", 4.0, (2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8),
-        final,
-        (tasks[0], lambda: _field(f"gaussian:4,m={setting.m}", 2, 1, setting.width),
-         setting.steps, 1e-3),
-    )  # fmt: skip
+    task, axes = stack([data.tasks[k] for k, _, _ in lanes])
+    state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    size = len(lanes)
+    leaves, structure = jax.tree.flatten((task, state, axes))
+    name = structure, tuple(np.shape(leaf) for leaf in leaves), data.every
+    if name not in _PROGRAMS:
+        lowered = population_chunk.lower(task, state, axes, adam(), data.every)  # pyright: ignore[reportFunctionMemberAccess]
+        _PROGRAMS[name] = lowered.compile()
+    chunks = data.steps // data.every
+    seen = []
+    for done in range(1, chunks + 1):
+        state, _ = _PROGRAMS[name](task, state, axes, adam(), data.every)
+        if done > chunks - data.looks:
+            exact = unstack(state.field.with_precision(Precision.FLOAT32), size)
+            pairs = zip(lanes, exact, strict=True)
+            seen.append([data.score(k, field) for (k, _, _), field in pairs])
+    middle = np.median(seen, axis=0).reshape(len(some), -1)
+    return middle.tolist()
 
 
-def mri(items: int, small: bool) -> Set:
-    setting = mri_runs.Setting(volumes=items)
-    if small:
-        setting = mri_runs.Setting(items, 16, 32, 32, 60, 5e-3, standin=False)
-    volumes = mri_runs.load_volumes(setting)
-    tasks = mri_runs.measure(volumes)
-    share = setting.side / 96
-    sides = (min(setting.side, 64),) * 3
-    problems = []
-    for task in tasks:
-        full = tuple(task.forward.mask.shape)
-        train, held = hold_out(np.asarray(task.forward.mask), 0.05)
-        cut = MriTask(
-            KSpace(jnp.asarray(crop(train, full, sides))),
-            jnp.asarray(crop(np.asarray(task.measured), full, sides)),
-            jnp.asarray(crop(held, full, sides)),
-        )
-        problems.append(
-            mri_problem(cut, out=1, output="sigmoid", nyquist=setting.side / 2)
-        )
-
-    def final(pairs: Sequence[tuple[int, str]]) -> np.ndarray:
-        found = {}
-        for word in dict.fromkeys(word for _, word in pairs):
-            mine = sorted({k for k, w in pairs if w == word})
-            scores = mri_runs.train_words([word], volumes[mine], setting).scores[0]
-            found |= {(k, word): s for k, s in zip(mine, scores, strict=True)}
-        return np.asarray([found[pair] for pair in pairs])
-
-    return Set(
-        problems, plan_of(60 if small else 720, setting.rate, width=setting.width),
-        f"gaussian:auto,m={setting.m}", 5.0 * share,
-        tuple(share * g for g in (2, 3, 3.5, 4, 4.5, 5, 6, 7)), final,
-        (tasks[0], lambda: _field(f"gaussian:{5 * share},m={setting.m}", 3, 1,
-                                  setting.width), setting.steps, setting.rate),
-    )  # fmt: skip
+_PROGRAMS: dict[Any, Callable] = {}
+"""By shapes: natural and text have the same."""
 
 
-def lego(items: int, small: bool) -> Set:
-    del items
-    preset = Preset.SMOKE if small else Preset.FULL
-    setting, task = nerf_runs.SETTINGS[preset], nerf_runs.task_of(preset)
-    scene = nerf_runs.scene_of(preset)
-    assert scene.val is not None and scene.test is not None
-    views, test = views_in(nerf_runs.WORLD, scene.val), scene.test
-    steps = 40 if small else 10_000
-    problem = nerf_problem(
-        task, views, rays=64 if small else 4096, guess=2.0 if small else 4.2
-    )
-
-    def final(pairs: Sequence[tuple[int, str]]) -> np.ndarray:
-        runs = [nerf_runs.Run(word, setting.rate) for _, word in pairs]
-        fields = nerf_runs.train_runs(task, runs, (steps,), setting, lambda text: None)
-        return np.asarray(
-            [nerf_runs.scores(task, f, test)[0].mean() for f in fields.fields[-1]]
-        )
-
-    word = f"gaussian:auto,m={setting.m},units=rad"
-    return Set(
-        [problem], plan_of(40 if small else 4000, setting.rate, width=setting.width,
-                           layers=setting.layers),
-        word, setting.gaussian, (12, 16, 18, 20, 22, 24, 26, 28, 32, 38), final,
-        (task, lambda: _field(word.replace("auto", "26"), 3, 4, setting.width,
-                              setting.layers, "identity"), steps, setting.rate),
-    )  # fmt: skip
+def field_of(data: Set, word: str, key: int) -> Field:
+    return make_field(word, key=jax.random.PRNGKey(key), bits2020=True, **data.network)
 
 
-def mesh(items: int, small: bool) -> Set:
-    del items
-    setting = shape_runs.SETTINGS[Preset.SMOKE if small else Preset.FULL]
-    if not small:
-        setting = dataclasses.replace(setting, blocks=512)
-    name = setting.tests[0]
-    labels = shape_runs.labelled(name, setting).labels
-    steps = 40 if small else 896
-    problem = shape_problem(labels, steps=steps, batch=setting.block)
-
-    def final(pairs: Sequence[tuple[int, str]]) -> np.ndarray:
-        words = [word for _, word in pairs]
-        found, _ = shape_runs.train(words, [name] * len(words), setting)
-        return np.asarray([one.iou["boundary"] for one in found])
-
-    rate = float(np.clip(setting.rate * setting.steps / steps, 5e-4, 5e-3))
-    word = f"gaussian:auto,m={setting.m},norm=1"
-    return Set(
-        [problem], plan_of(steps, decaying_rate(rate, 0.1, steps / 2),
-                           width=setting.width, layers=setting.layers),
-        word, setting.gaussian, (4, 6, 8, 10, 12, 14, 16, 20), final,
-        (shape_runs.task_of(name, setting),
-         lambda: shape_runs.field_of(setting.word("gaussian"), setting),
-         setting.steps, setting.schedule()),
-        unit="IoU near the surface",
-    )  # fmt: skip
+def seconds_of_one(data: Set, path: Path) -> tuple[float, float]:
+    """One training of the table by itself, compilation apart, and its PFLOP."""
+    field = field_of(data, data.word(data.fixed), data.keys[0])
+    steps = data.single or data.steps
+    flop = steps * flop_of(field, data.tasks[0].step_points)
+    if not path.is_file():
+        length = max(4, min(100, steps // 8))
+        config = Config(steps=3 * length, rate=data.rate, every=length)
+        _, history = run(data.tasks[0], field, config, key=jax.random.PRNGKey(0))
+        spent = history["seconds"][-1] - history["seconds"][0]
+        _write(path, spent / (2 * length) * steps)
+    return json.loads(path.read_text()), flop / 1e15
 
 
-SETS: dict[str, tuple[Callable[[int, bool], Set], int]] = {
-    "natural": (lambda n, small: pictures("natural", n, small), 16),
-    "text": (lambda n, small: pictures("text", n, small), 16),
-    # On these, and not on the two above, constants of the method may be set.
-    "natural-train": (lambda n, s: pictures("natural", n, s, "train_data"), 8),
-    "text-train": (lambda n, s: pictures("text", n, s, "train_data"), 8),
-    "shepp": (shepp, 8),
-    "mri": (mri, 3),
-    "lego": (lego, 1),
-    "mesh": (mesh, 1),
-}
-
-
-def _field(
-    word: str, d: int, out: int, width: int, layers: int = 4, output: str = "sigmoid"
-) -> Field:
-    from passband.field import make_field
-
-    return make_field(word, d=d, out=out, key=jax.random.key(0), width=width,
-                      layers=layers, output=output)  # fmt: skip
-
-
-def seconds_of_one(data: Set) -> float:
-    """One training by itself, compilation apart."""
-    task, draw, steps, rate = data.single
-    length = max(4, min(100, steps // 8))
-    config = Config(steps=3 * length, rate=rate, every=length)
-    _, history = run(task, draw(), config, key=jax.random.key(0))
-    spent = history["seconds"][-1] - history["seconds"][0]
-    return spent / (2 * length) * steps
-
-
-def measure(name: str, items: int | None, small: bool) -> dict[str, Any]:
-    make, default = SETS[name]
+def measure(
+    name: str, items: int | None, small: bool, folder: Path, seconds: float
+) -> dict[str, Any] | None:
+    """A set's row, or None where time was up before the columns that it needs."""
     begun = time.perf_counter()
+    make, default = SETS[name]
+    parts = folder / f"{name}.parts"
+    parts.mkdir(parents=True, exist_ok=True)
     data = make(items or default, small)
-    reading = time.perf_counter() - begun
-    ways: dict[str, list[float]] = {"spectrum": [], "kernel": [], "all": []}
-    seconds: dict[str, list[float]] = {"kernel": [], "sweep": [], "compiling": []}
-    agreement: dict[str, list[float | None]] = {"rungs": [], "kernel": []}
-    curves = []
-    for problem in data.problems:
-        kernel = problem.patches is not None or problem.coarse is not None
-        ways["spectrum"].append(
-            choose(problem, data.auto, data.plan, train=False).scale
-        )
-        if kernel:
-            by_kernel = choose(problem, data.auto, data.plan, kernel=True, train=False)
-            ways["kernel"].append(by_kernel.scale)
-        choice = choose(problem, data.auto, data.plan, kernel=kernel)
-        ways["all"].append(choice.scale)
-        for stage, spent in choice.seconds.items():
-            seconds[stage].append(spent)
-        agreement["rungs"].append(choice.agreement)
-        agreement["kernel"].append(choice.kernel_agreement)
-        curves.append(dataclasses.asdict(choice))
-    count = len(data.problems)
-    pairs = [(k, data.word(s)) for s in (*data.grid, data.fixed) for k in range(count)]
-    asked = {way: found for way, found in ways.items() if found}
-    for found in asked.values():
-        pairs += [(k, data.word(s)) for k, s in enumerate(found)]
-    unique = list(dict.fromkeys(pairs))
-    trained = dict(zip(unique, data.final(unique), strict=True))
-    scores = np.asarray([[trained[k, data.word(s)] for s in data.grid]
-                         for k in range(count)])  # fmt: skip
+    print(f"{name}: read in {time.perf_counter() - begun:.1f} s", flush=True)
+    found = choices(data, parts)
+    print(f"  chosen by {time.perf_counter() - begun:.1f} s", flush=True)
+    one, pflop = seconds_of_one(data, parts / "one.json")
+    wanted = columns(data, found)
+    known = scores(
+        data, wanted, parts / "scores.json",
+        lambda: seconds - (time.perf_counter() - begun),
+    )  # fmt: skip
+    content = summary(name, data, found, known, one, pflop)
+    if content is not None:
+        content["complete"] = all(_name(c) in known for c in wanted)
+        content["seconds of the last call"] = time.perf_counter() - begun
+    return content
 
-    best = [max(v for (i, _), v in trained.items() if i == k) for k in range(count)]
 
-    def mean(found: Sequence[float]) -> float:
-        return float(np.mean([trained[k, data.word(s)] for k, s in enumerate(found)]))
+def summary(
+    name: str,
+    data: Set,
+    found: Sequence[dict[str, Choice]],
+    known: dict[str, list[float]],
+    one: float,
+    pflop: float,
+) -> dict[str, Any] | None:
+    """The row of a set, from choices and scores."""
+    count = len(found)
 
-    ranks = [
-        rank_agreement(
-            np.interp(
-                np.log(data.grid),
-                np.log(c["scales"]),
-                np.asarray(c["predicted"], float),
-            ),
-            row,
-        )
-        for c, row in zip(curves, scores, strict=True)
-        if c["predicted"] is not None
-    ]
-    one = seconds_of_one(data)
-    sweeping = float(np.median(seconds["sweep"]))
+    def of(words: Sequence[str], key: int) -> np.ndarray | None:
+        row = known.get(_name(Column("", tuple(words), key)))
+        return None if row is None else np.asarray(row)
+
+    first = data.keys[0]
+    fixed = (data.word(data.fixed),) * count
+    words = {way: [f[way].mapping for f in found] for way in found[0]}
+    rows = {"fixed": of(fixed, first)} | {w: of(s, first) for w, s in words.items()}
+    grid = [s for s in data.grid if of([data.word(s)] * count, first) is not None]
+    if rows["fixed"] is None or rows["chosen"] is None or len(grid) < 4:
+        return None
+    table = np.stack([of([data.word(s)] * count, first) for s in grid], axis=1)  # pyright: ignore
+    tops, smooth = zip(*(top_of_cubic(grid, row) for row in table), strict=True)
+    best = np.max([*table.T, *(r for r in rows.values() if r is not None)], axis=0)
+    both = [(of(words["chosen"], key), of(fixed, key)) for key in data.keys]
+    gains = [a - b for a, b in both if a is not None and b is not None]
+    spent = [f["chosen"].seconds for f in found]
+    sweeps = np.asarray([s["sweep"] for s in spent])
+    ranks = [_ranks(f, grid, row) for f, row in zip(found, table, strict=True)]
     return {
         "set": name,
         "device": device_name(),
@@ -319,48 +229,118 @@ def measure(name: str, items: int | None, small: bool) -> dict[str, Any]:
         "items": count,
         "unit": data.unit,
         "fixed scale": data.fixed,
-        "fixed": mean([data.fixed] * count),
-        **{way: mean(found) for way, found in asked.items()},
-        "oracle": float(np.mean(best)),
-        "oracle scales": [float(data.grid[i]) for i in scores.argmax(axis=1)],
-        "scales": ways,
-        "log2 of chosen over oracle": float(np.mean(
-            np.log2(np.asarray(ways["all"]) / np.asarray(data.grid)[scores.argmax(1)])
-        )),
-        "seconds": {k: float(np.median(v)) for k, v in seconds.items() if v},
-        "seconds of one training": one,
-        "trainings that a choice costs": sweeping / one,
-        "seconds of reading": reading,
-        "rank agreement of rungs": agreement["rungs"],
-        "rank agreement of kernel and trials": agreement["kernel"],
-        "rank agreement of kernel and final scores": ranks,
-        "grid": list(data.grid),
-        "grid scores": scores.tolist(),
-        "choices": curves,
-        "seconds in all": time.perf_counter() - begun,
+        **{way: float(row.mean()) for way, row in rows.items() if row is not None},
+        "oracle": float(np.mean(smooth)),
+        "best of grid": float(best.mean()),
+        "chosen over fixed": _mean(np.mean(gains, axis=0)),
+        "keys of that": len(gains),
+        "chosen over oracle": _mean(rows["chosen"] - np.asarray(smooth)),
+        "oracle scales": list(tops),
+        "words": words,
+        "seconds": {
+            "kernel": _median([f["kernel"].seconds["kernel"] for f in found
+                               if "kernel" in f["kernel"].seconds])
+            if "kernel" in found[0] else None,
+            "sweep": float(np.median(sweeps)),
+            "longest sweep": float(sweeps.max()),
+            "compiling the sweep": max(s["compiling"] for s in spent),
+            "one training": one,
+        },
+        "trainings that a choice costs": float(np.median(sweeps)) / one,
+        "trainings that the longest choice costs": float(sweeps.max()) / one,
+        "steps of one training": data.single or data.steps,
+        "steps of each score": data.steps,
+        "PFLOP of one training": pflop,
+        "scales tried": [len(f["chosen"].sigmas) for f in found],
+        "neighbours not tried to the end": [f["chosen"].untried for f in found],
+        "notes": [f["chosen"].notes for f in found],
+        "rank agreement of rungs": [f["chosen"].agreement for f in found],
+        "rank agreement of kernel and trials": [r[0] for r in ranks],
+        "rank agreement of kernel and scores": [r[1] for r in ranks],
+        "grid": grid,
+        "grid scores": table.tolist(),
     }  # fmt: skip
+
+
+def top_of_cubic(grid: Sequence[float], levels: np.ndarray) -> tuple[float, float]:
+    """Scale and level of the top, between the ends of the grid."""
+    u = np.log(grid)
+    fit = np.polynomial.Polynomial.fit(u, levels, 3 if len(grid) > 5 else 2)
+    fine = np.linspace(u[0], u[-1], 400)
+    at = int(np.argmax(fit(fine)))
+    return float(np.exp(fine[at])), float(fit(fine)[at])
+
+
+def _ranks(
+    found: dict[str, Choice], grid: Sequence[float], row: np.ndarray
+) -> tuple[float | None, float | None]:
+    """Of the kernel's prediction with the first comparison, and with the scores."""
+    by = found.get("kernel")
+    if by is None or by.predicted is None:
+        return None, None
+    told = np.asarray(by.predicted, float)
+    trials = np.asarray(found["chosen"].curves[0].mean[: len(told)], float)
+    alike = [i for i, axes in enumerate(by.axes) if axes is None]
+    at = np.interp(np.log(grid), np.log([by.scales[i] for i in alike]), told[alike])
+    return rank_agreement(told, trials), rank_agreement(at, row)
 
 
 def table(folder: Path) -> str:
     """Every set that was run, a row each."""
     lines = [
-        "| set | fixed | spectrum | kernel | chosen | oracle | seconds: kernel, sweep, "
-        "one training |",
-        "|---|---|---|---|---|---|---|",
+        "| set | fixed | spectrum | kernel | chosen | oracle (best of grid) | chosen "
+        "over fixed | over oracle | seconds: kernel, sweep, one training | trainings a "
+        "choice costs |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for path in sorted(folder.glob("*.json")):
         r = json.loads(path.read_text())
         digits = 2 if r["unit"] == "dB" else 4
-        kernel = f"{r['kernel']:.{digits}f}" if "kernel" in r else "-"
+
+        def text(value: Any, digits: int = digits) -> str:
+            if value is None:
+                return "-"
+            if isinstance(value, list):
+                spread = "" if value[1] is None else f" ± {value[1]:.{digits}f}"
+                return f"{value[0]:+.{digits}f}{spread}"
+            return f"{value:.{digits}f}"
+
         spent = r["seconds"]
-        took = f"{spent['kernel']:.1f}" if "kernel" in spent else "-"
-        lines.append(
-            f"| {r['set']} ({r['items']}, {r['unit']}) | {r['fixed']:.{digits}f} at "
-            f"{r['fixed scale']:g} | {r['spectrum']:.{digits}f} | {kernel} | "
-            f"**{r['all']:.{digits}f}** | {r['oracle']:.{digits}f} | {took}, "
-            f"{spent['sweep']:.1f}, {r['seconds of one training']:.1f} |"
-        )
+        longest = r["trainings that the longest choice costs"]
+        cells = [
+            f"{r['set']} ({r['items']}, {r['unit']})",
+            f"{text(r['fixed'])} at {r['fixed scale']:g}",
+            text(r.get("spectrum")), text(r.get("kernel")), f"**{text(r['chosen'])}**",
+            f"{text(r['oracle'])} ({text(r['best of grid'])})",
+            text(r["chosen over fixed"]), text(r["chosen over oracle"]),
+            f"{text(spent['kernel'], 1)}, {spent['sweep']:.1f}, "
+            f"{spent['one training']:.1f}",
+            f"{r['trainings that a choice costs']:.1f} (at most {longest:.1f})",
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _mean(values: np.ndarray) -> list[float | None]:
+    """Mean over items, and its standard error."""
+    n = len(values)
+    error = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else None
+    return [float(values.mean()), error]
+
+
+def _median(values: list[float]) -> float | None:
+    return float(np.median(values)) if values else None
+
+
+def _name(column: Column) -> str:
+    same = len(set(column.words)) == 1
+    return f"{column.words[0] if same else ' '.join(column.words)} key {column.key}"
+
+
+def _write(path: Path, content: Any) -> None:
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(content, indent=1) + "\n")
+    part.replace(path)
 
 
 def main() -> None:
@@ -369,19 +349,23 @@ def main() -> None:
     parser.add_argument("--items", type=int, help="pictures, phantoms or volumes")
     parser.add_argument("--small", action="store_true", help="sizes for a CPU")
     parser.add_argument("--json", type=Path, default=Path("tune"))
+    parser.add_argument("--seconds", type=float, default=np.inf, help="for all sets")
     parser.add_argument("--table", type=Path)
     args = parser.parse_args()
     if args.table is not None:
         print(table(args.table))
         return
-    args.json.mkdir(parents=True, exist_ok=True)
+    begun = time.perf_counter()
     for name in args.only:
         path = args.json / f"{name}.json"
-        if not path.is_file():
-            result = measure(name, args.items, args.small)
-            path.write_text(json.dumps(result, indent=1) + "\n")
-            shown = ("fixed", "spectrum", "kernel", "all", "oracle", "seconds in all")
-            print(name, {k: result[k] for k in shown if k in result}, flush=True)
+        if path.is_file() and json.loads(path.read_text())["complete"]:
+            continue
+        left = args.seconds - (time.perf_counter() - begun)
+        if left <= 0:
+            break
+        result = measure(name, args.items, args.small, args.json, left)
+        if result is not None:
+            _write(path, result)
     print(table(args.json))
 
 

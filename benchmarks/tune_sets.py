@@ -1,0 +1,226 @@
+"""The data on which choosing a scale is measured: what is chosen from, and the training
+that the choice is judged by, which is that of the paper's table."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Scalar
+
+from passband.data.masks import hold_out
+from passband.data.sinograms import Sinogram
+from passband.field import Field
+from passband.forward.kspace import KSpace, crop
+from passband.ops.brief import brief_jit
+from passband.paper import ct_runs, image_runs, mri_runs, nerf_runs, shape_runs
+from passband.paper.item import Preset
+from passband.tasks.ct import ct_task
+from passband.tasks.image import grid_coords
+from passband.tasks.metrics import psnr
+from passband.tasks.mri import MriTask
+from passband.tasks.nerf import views_in
+from passband.tasks.task import Task
+from passband.train.state import Rate, decaying_rate
+from passband.tune.grid import grid_problem
+from passband.tune.instruments import (
+    ct_problem,
+    kspace_guess,
+    mri_problem,
+    nerf_problem,
+    shape_problem,
+)
+from passband.tune.problem import Problem
+from passband.tune.sweep import Plan, rungs_to
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Set:
+    """Data, how a scale is chosen for each, and how it is judged."""
+
+    problems: list[Problem]
+    plan: Plan
+    auto: str
+    fixed: float
+    """The paper's scale, which `grid` has."""
+    grid: tuple[float, ...]
+    tasks: list[Task]
+    score: Callable[[int, Field], float]
+    """How good a field is, for one of the items."""
+    network: dict[str, Any]
+    """Of a field, but for its mapping and key."""
+    steps: int
+    rate: float | Rate
+    every: int
+    """Steps of one program, a divisor of `steps`."""
+    single: int = 0
+    """Steps of one training of the table, where judging takes fewer."""
+    looks: int = 1
+    """Ends of programs whose median score counts: in full batches at a constant rate a
+    loss leaps now and then (on text, 1 dB and more)."""
+    together: int = 1
+    """Columns of scores that train as one stack: one has a network for each item."""
+    keys: tuple[int, ...] = (10, 11)
+    """Of B and the weights; all but the first for the fixed and the chosen scale."""
+    unit: str = "dB"
+
+    def word(self, scale: float) -> str:
+        return self.auto.replace("auto", f"{scale:.4g}")
+
+
+def plan_of(steps: int, rate: float | Rate, **network: Any) -> Plan:
+    return Plan(rungs=rungs_to(steps), rate=rate, **network)
+
+
+@brief_jit
+def _square(
+    field: Field, coords: Float[Array, "n 2"], values: Float[Array, "n c"]
+) -> Scalar:
+    return jnp.mean((field.batch(coords) - values) ** 2)
+
+
+def pictures(name: str, items: int, small: bool, split: str = "test_data") -> Set:
+    side, m, width, steps = (64, 64, 64, 228) if small else (512, 256, 256, 1976)
+    share = side / 512
+    images = image_runs.load_pictures(name, items, side, full=not small, split=split)
+    problems = [
+        grid_problem(p[::2, ::2].astype(np.float32) / 255, batch=2**15) for p in images
+    ]
+    # The table's test pixels.
+    where = np.arange(side * side).reshape(side, side)[1::2, 1::2].ravel()
+    coords = grid_coords(jnp.asarray(where), (side, side))
+    truth = [jnp.asarray(p[1::2, 1::2].reshape(-1, 3) / 255.0) for p in images]
+
+    def score(k: int, field: Field) -> float:
+        return float(-10 * np.log10(_square(field, coords, truth[k])))
+
+    grid = {
+        "natural": (3, 4, 5, 6.5, 8, 10, 12.5, 16),
+        "text": (6, 8, 10, 12, 14, 16, 18.5, 22),
+    }[name]
+    fixed = {"natural": 10.0, "text": 14.0}[name]
+    return Set(
+        problems, plan_of(96 if small else 640, 1e-3, width=width),
+        f"gaussian:auto,m={m}", share * fixed, tuple(share * g for g in grid),
+        [*image_runs.picture_tasks(images)], score,
+        {"d": 2, "out": 3, "width": width}, steps, 1e-3, 76, looks=3,
+    )  # fmt: skip
+
+
+def shepp(items: int, small: bool) -> Set:
+    setting = ct_runs.Setting(images=items)
+    if small:
+        setting = ct_runs.Setting(items, 48, 64, 64, 96, 8)
+    truth = ct_runs.densities("shepp", setting)
+    tasks = ct_runs.tasks_of(truth, setting.views)
+    angles = 180 / setting.views * np.arange(setting.views)
+    bins = setting.side
+    problems = []
+    for task in tasks:
+        seen = Sinogram(bins * np.asarray(task.sinogram), angles, "shepp")
+        cut = ct_task(seen, high=1.0, grid=min(bins, 224), holdout=0.05)
+        problems.append(ct_problem(cut))
+
+    def score(k: int, field: Field) -> float:
+        seen = np.clip(tasks[k].predict(field), 0, 1)
+        return psnr(seen, truth[k], data_range=1.0)
+
+    return Set(
+        problems, plan_of(64 if small else 704, 1e-3, width=setting.width),
+        f"gaussian:auto,m={setting.m}", 4.0, (2, 2.5, 3.2, 4, 5, 6.3, 8),
+        [*tasks], score, {"d": 2, "out": 1, "width": setting.width}, setting.steps,
+        1e-3, 48 if small else 16, looks=3,
+    )  # fmt: skip
+
+
+def mri(items: int, small: bool) -> Set:
+    setting = mri_runs.Setting(volumes=items)
+    if small:
+        setting = mri_runs.Setting(items, 16, 32, 32, 64, 5e-3, standin=False)
+    volumes = mri_runs.load_volumes(setting)
+    tasks = mri_runs.measure(volumes)
+    share = setting.side / 96
+    sides = (min(setting.side, 56),) * 3
+    problems = []
+    for task in tasks:
+        full = tuple(task.forward.mask.shape)
+        train, held = hold_out(np.asarray(task.forward.mask), 0.05)
+        cut = MriTask(
+            KSpace(jnp.asarray(crop(train, full, sides))),
+            jnp.asarray(crop(np.asarray(task.measured), full, sides)),
+            jnp.asarray(crop(held, full, sides)),
+        )
+        problems.append(
+            mri_problem(
+                cut, out=1, output="sigmoid", nyquist=setting.side / 2,
+                guess=kspace_guess(np.asarray(task.measured), train, (1.0, 1.0, 1.0)),
+            )
+        )  # fmt: skip
+    return Set(
+        problems, plan_of(64 if small else 640, setting.rate, width=setting.width),
+        f"gaussian:auto,m={setting.m}", 5.0 * share,
+        tuple(share * g for g in (2.5, 3.2, 4, 5, 6.2, 7.7)), [*tasks],
+        lambda k, field: mri_runs.score(field, volumes[k]),
+        {"d": 3, "out": 1, "width": setting.width}, setting.steps, setting.rate, 16,
+        looks=3, keys=(10,),
+    )  # fmt: skip
+
+
+def lego(items: int, small: bool) -> Set:
+    del items
+    preset = Preset.SMOKE if small else Preset.FULL
+    setting, task = nerf_runs.SETTINGS[preset], nerf_runs.task_of(preset)
+    scene = nerf_runs.scene_of(preset)
+    assert scene.val is not None and scene.test is not None
+    views, test = views_in(nerf_runs.WORLD, scene.val), scene.test
+    problem = nerf_problem(
+        task, views, rays=64 if small else 4096, guess=1.0 if small else 4.2
+    )
+    word = f"gaussian:auto,m={setting.m},units=rad"
+    network = {"width": setting.width, "layers": setting.layers}
+    high = setting.gaussian / 26
+    return Set(
+        [problem], plan_of(32 if small else 4000, setting.rate, **network), word,
+        setting.gaussian, tuple(high * g for g in (12, 16, 20, 23, 26, 30, 35, 42)),
+        [task], lambda k, field: float(nerf_runs.scores(task, field, test)[0].mean()),
+        {"d": 3, "out": 4, "output": "identity", **network},
+        40 if small else 10_000, setting.rate, 20 if small else 500,
+        single=setting.stops[-1], together=4, keys=(0, 1),
+    )  # fmt: skip
+
+
+def mesh(items: int, small: bool) -> Set:
+    del items
+    setting = shape_runs.SETTINGS[Preset.SMOKE if small else Preset.FULL]
+    if not small:
+        setting = dataclasses.replace(setting, blocks=512)
+    name = setting.tests[0]
+    labels = shape_runs.labelled(name, setting).labels
+    task = shape_runs.task_of(name, setting)
+    steps = 32 if small else 896
+    problem = shape_problem(labels, steps=steps, batch=setting.block)
+    rate = float(np.clip(setting.rate * setting.steps / steps, 5e-4, 5e-3))
+    network = {"width": setting.width, "layers": setting.layers}
+    high = setting.gaussian / 12
+    return Set(
+        [problem], plan_of(steps, decaying_rate(rate, 0.1, steps / 2), **network),
+        f"gaussian:auto,m={setting.m},norm=1", setting.gaussian,
+        tuple(high * g for g in (4, 6, 8, 10, 12, 14, 16, 20)), [task],
+        lambda k, field: task.metrics(field)["iou_boundary"],
+        {"d": 3, "out": 1, **network}, setting.steps, setting.schedule(),
+        setting.every, together=4, keys=(0, 1), unit="IoU near the surface",
+    )  # fmt: skip
+
+
+SETS: dict[str, tuple[Callable[[int, bool], Set], int]] = {
+    "natural": (lambda n, small: pictures("natural", n, small), 16),
+    "text": (lambda n, small: pictures("text", n, small), 16),
+    # On these, and not on the two above, constants of the method may be set.
+    "natural-train": (lambda n, s: pictures("natural", n, s, "train_data"), 8),
+    "text-train": (lambda n, s: pictures("text", n, s, "train_data"), 8),
+    "shepp": (shepp, 8),
+    "mri": (mri, 3),
+    "lego": (lego, 1),
+    "mesh": (mesh, 1),
+}
