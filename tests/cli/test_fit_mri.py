@@ -171,3 +171,18 @@ def test_a_coarser_grid_keeps_the_shape():
     assert coarser((96, 96, 96), 120_000) == (48, 48, 48)
     assert coarser((181, 217, 181), 110_000) == (44, 54, 44)
     assert coarser((64, 6), 100) == (32, 4)
+
+
+@pytest.mark.parametrize(
+    ("origin", "other"), [("middle", "corner"), ("corner", "middle")]
+)
+def test_an_origin_at_the_wrong_place_is_told(tmp_path, capsys, origin, other):
+    """Sides may be odd, and frequency 0 is the brightest of an image."""
+    k = np.fft.fftn(head_phantom(15, dims=2)[:, :12]).astype(np.complex64)
+    right = {"corner": k, "middle": np.fft.fftshift(k)}
+    for place, kspace in right.items():
+        np.save(tmp_path / f"{place}.npy", kspace)
+        file = str(tmp_path / f"{place}.npy")
+        measurement(Options(file=file, origin=origin), Console(json=False, quiet=False))
+        said = capsys.readouterr().err
+        assert (f"add `--origin {other}`" in said) == (place == other)

@@ -84,6 +84,8 @@ def measurement(options: Options, console: Console) -> Measurement:
     samples = np.where(mask, samples, 0).astype(np.complex64)
     if not np.any(samples):
         raise InputError("what the mask leaves of k-space is 0 everywhere")
+    if options.simulate is None:
+        _warn_of_origin(samples, sides, options.origin, console)
     if not pair and maps is None:
         _warn_of_phase(samples, mask, console)
     truth, place = _truth(options, volume, sides, pair)
@@ -178,6 +180,20 @@ def _spacing(options: Options, place: Volume | None, axes: int) -> tuple[float, 
             f"as {','.join(['1'] * axes)}"
         )
     return spacing
+
+
+def _warn_of_origin(
+    samples: np.ndarray, sides: tuple[int, ...], origin: str, console: Console
+) -> None:
+    """Images are brightest at low frequencies, and at the highest only by mistake."""
+    size = np.abs(samples).reshape(-1, *sides).sum(axis=0)
+    place = np.unravel_index(int(size.argmax()), sides)
+    if all(k in (n // 2, (n + 1) // 2) for k, n in zip(place, sides, strict=True)):
+        other = "corner" if origin == "middle" else "middle"
+        console.warn(
+            "k-space is largest where the highest frequency should be; if frequency 0 "
+            f"is in the file's {other}, add `--origin {other}`"
+        )
 
 
 def _warn_of_phase(samples: np.ndarray, mask: np.ndarray, console: Console) -> None:
