@@ -87,16 +87,16 @@ def test_companions_judge_what_they_found():
     alive = np.ones((count, 5))
     alive[0, 3] = 0.0
     arrays = {"spread": alive, "psnr": np.full((count, 5), 20.0)}
-    shares = table7_seeds._numbers(arrays)
+    shares = table7_seeds._numbers(arrays, Preset.FULL)
     assert (shares[0].name, shares[0].ours) == ("none, share that lives", 0.8)
     [claim] = table7_seeds._claims(arrays, Preset.FULL)
     assert claim.verdict == "reproduced"
     arrays["psnr"][4, 4] = 13.0  # it renders something, and not the scene
-    assert table7_seeds._numbers(arrays)[4].ours == 0.8
+    assert table7_seeds._numbers(arrays, Preset.FULL)[4].ours == 0.8
     arrays["spread"][4] = 0.0
     [claim] = table7_seeds._claims(arrays, Preset.FULL)
     assert claim.verdict == "differs"
-    assert len(table7_seeds._numbers(arrays)) == 2 * count - 1
+    assert len(table7_seeds._numbers(arrays, Preset.FULL)) == 2 * count - 1
     scales = table7_sweep.SCALES[Preset.FULL]
     arrays = {f"{f} scales": np.array(scales[f]) for f in scales}
     arrays |= {f"{f} psnr": -np.abs(np.array(scales[f]) - 8)[:, None] for f in scales}

@@ -93,7 +93,10 @@ def _claims(arrays: dict[str, np.ndarray], preset: Preset) -> list[Claim]:
         judge(
             f"turning the scene or the frequencies is the same to {WITHIN} dB",
             all(abs(a) <= WITHIN for a in apart.values()) if full else None,
-            ", ".join(f"{row} {a:+.2f}" for row, a in apart.items()),
+            "beside what the table prints with turned frequencies: "
+            + ", ".join(f"{row} {a:+.2f}" for row, a in apart.items())
+            if full
+            else "the printed rows are of another scene",
         ),
         judge(
             "Gaussian features beat no mapping",
