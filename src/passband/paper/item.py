@@ -40,6 +40,25 @@ class Number:
     """False where a preset's size, or missing data, leaves nothing to compare."""
 
 
+def over_keys(
+    name: str,
+    printed: float,
+    values: np.ndarray,
+    keys: Sequence[int],
+    *,
+    comparable: bool,
+) -> list[Number]:
+    """The mean over keys beside what is printed, then the value of each key."""
+    mean, spread = float(values.mean()), float(values.std())
+    return [
+        Number(name, printed, mean, spread, comparable),
+        *(
+            Number(f"{name}, key {key}", None, float(value))
+            for key, value in zip(keys, values, strict=True)
+        ),
+    ]
+
+
 @dataclasses.dataclass(frozen=True)
 class Claim:
     """One statement of the paper, and whether it holds here."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import published
 from .image_runs import train_runs
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Say, judge, over_keys
 from .table3 import ROWS, SETS, WITHIN, Setting, pictures_of, runs_of
 from .table3 import SETTINGS as TABLE3
 
@@ -94,16 +94,10 @@ def _numbers(means: np.ndarray, keys: list[int], full: bool) -> list[Number]:
     numbers = []
     for i, name in enumerate(SETS):
         for j, row in enumerate(ROWS):
-            of_keys = means[:, i, j]
             printed = published.TABLE3[row, name].value
-            numbers.append(
-                Number(f"{row} {name}", printed, float(of_keys.mean()),
-                       float(of_keys.std()), comparable=full)
-            )  # fmt: skip
-            numbers += [
-                Number(f"{row} {name}, key {key}", None, float(value))
-                for key, value in zip(keys, of_keys, strict=True)
-            ]
+            numbers += over_keys(
+                f"{row} {name}", printed, means[:, i, j], keys, comparable=full
+            )
     return numbers
 
 

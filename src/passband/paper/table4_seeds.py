@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Say, judge, over_keys
 from .shape_runs import POINTS, ROWS, SETTINGS, settings_of, train
 from .table4 import labels_of
 
@@ -90,16 +90,10 @@ def _numbers(means: np.ndarray, keys: list[int], full: bool) -> list[Number]:
     numbers = []
     for j, points in enumerate(POINTS):
         for i, row in enumerate(ROWS):
-            of_keys = means[j, i]
             printed = published.TABLE4[row, points].value
-            numbers.append(
-                Number(f"{row} {points}", printed, float(of_keys.mean()),
-                       float(of_keys.std()), comparable=full)
-            )  # fmt: skip
-            numbers += [
-                Number(f"{row} {points}, key {key}", None, float(value))
-                for key, value in zip(keys, of_keys, strict=True)
-            ]
+            numbers += over_keys(
+                f"{row} {points}", printed, means[j, i], keys, comparable=full
+            )
     return numbers
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import published
 from .ct_runs import ROWS, densities, rows_of, train_runs
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Outcome, Preset, Say, judge, over_keys
 from .table5 import SETTINGS, WITHIN
 
 if TYPE_CHECKING:
@@ -51,14 +51,9 @@ class Table5Seeds(Item):
         numbers = []
         for j, row in enumerate(ROWS):
             printed = published.TABLE5[row, "shepp"].value
-            numbers.append(
-                Number(f"{row} shepp", printed, float(means[:, j].mean()),
-                       float(means[:, j].std()), comparable=full)
-            )  # fmt: skip
-            numbers += [
-                Number(f"{row} shepp, key {key}", None, float(value))
-                for key, value in zip(keys, means[:, j], strict=True)
-            ]
+            numbers += over_keys(
+                f"{row} shepp", printed, means[:, j], keys, comparable=full
+            )
         return Outcome(
             numbers=tuple(numbers),
             claims=tuple(_claims(means, preset)),

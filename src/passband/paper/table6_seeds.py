@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Say, judge, over_keys
 from .mri_runs import load_volumes, scaled_word, train_words
 from .table6 import ROWS, SETTINGS, SMOKE_ROWS
 
@@ -84,16 +84,9 @@ def _numbers(arrays: dict[str, np.ndarray], keys: list[int]) -> list[Number]:
     """Each row's mean over keys, then its mean for each key."""
     numbers = []
     for row, scores in arrays.items():
-        of_keys = scores.mean(axis=-1)
         printed = published.TABLE6[row, "atlas"].value
-        numbers.append(
-            Number(row, printed, float(of_keys.mean()), float(of_keys.std()),
-                   comparable=False)
-        )  # fmt: skip
-        numbers += [
-            Number(f"{row}, key {key}", None, float(value))
-            for key, value in zip(keys, of_keys, strict=True)
-        ]
+        of_keys = scores.mean(axis=-1)
+        numbers += over_keys(row, printed, of_keys, keys, comparable=False)
     return numbers
 
 
