@@ -114,7 +114,8 @@ def _states(
     for field, rate, key in runs:
         name = id(field), rate if isinstance(rate, float) else id(rate), id(key)
         if name not in made:
-            own = rate if isinstance(rate, Rate) else constant_rate(rate)
+            own = dataclasses.replace(config, rate=rate).rate  # checked
+            own = own if isinstance(own, Rate) else constant_rate(own)
             exact = field.with_precision(precision)
             made[name] = init_state(exact, optax.identity(), own, key)
         states.append(made[name])
