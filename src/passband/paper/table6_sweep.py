@@ -20,7 +20,7 @@ FLAT = 0.2
 SETTINGS = {
     Preset.SMOKE: Setting(1, 12, 6, 16, 20, 5e-3, standin=False),
     Preset.SMALL: Setting(1, 24, 63, 64, 200, 5e-3, standin=False),
-    Preset.FULL: Setting(),
+    Preset.FULL: Setting(volumes=2),
 }
 
 
