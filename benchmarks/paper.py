@@ -4,7 +4,8 @@
 
 Nothing is run: `passband paper run` notes what each item took, and this adds it up, the
 26 items first, then their companions (sweeps, other seeds). Networks that items share
-are booked under the first of them.
+are booked under the first of them. TFLOP/s are of all of an item's seconds, compiling
+and scoring too; the last line's are all PFLOP over all seconds.
 """
 
 import argparse
@@ -35,8 +36,15 @@ def table(folder: Path, preset: Preset, ids: list[str]) -> str:
         if results.exists(folder, preset, id)
     ]
     lines += [f"| {' | '.join(row(result))} |" for result in found]
-    total = sum(result.provenance["seconds"] for result in found)
-    lines.append(f"| {len(found)} of {len(ids)} | {total:.0f} | | | | |")
+    noted = [result.provenance for result in found]
+    total = sum(n["seconds"] for n in noted)
+    pflop = sum(n.get("pflop", 0.0) for n in noted)
+    speed = 1e3 * pflop / total if total else 0.0
+    devices = ", ".join(sorted({n["device"] for n in noted}))
+    lines.append(
+        f"| {len(found)} of {len(ids)} | {total:.0f} | {pflop:.3g} | {speed:.3g} "
+        f"| {devices} | |"
+    )
     return "\n".join(lines)
 
 
