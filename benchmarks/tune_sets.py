@@ -85,7 +85,7 @@ def pictures(name: str, items: int, small: bool, split: str = "test_data") -> Se
     share = side / 512
     images = image_runs.load_pictures(name, items, side, full=not small, split=split)
     problems = [
-        grid_problem(p[::2, ::2].astype(np.float32) / 255, batch=2**15) for p in images
+        grid_problem(p[::2, ::2].astype(np.float32) / 255, batch=2**12) for p in images
     ]
     # The table's test pixels.
     where = np.arange(side * side).reshape(side, side)[1::2, 1::2].ravel()
@@ -101,7 +101,7 @@ def pictures(name: str, items: int, small: bool, split: str = "test_data") -> Se
     }[name]
     fixed = {"natural": 10.0, "text": 14.0}[name]
     return Set(
-        problems, plan_of(96 if small else 640, 1e-3, width=width),
+        problems, plan_of(96 if small else 1536, 1e-3, width=width),
         f"gaussian:auto,m={m}", share * fixed, tuple(share * g for g in grid),
         [*image_runs.picture_tasks(images)], score,
         {"d": 2, "out": 3, "width": width}, steps, 1e-3, 76, looks=3,
@@ -158,7 +158,7 @@ def mri(items: int, small: bool) -> Set:
             )
         )  # fmt: skip
     return Set(
-        problems, plan_of(64 if small else 640, setting.rate, width=setting.width),
+        problems, plan_of(64 if small else 608, setting.rate, width=setting.width),
         f"gaussian:auto,m={setting.m}", 5.0 * share,
         tuple(share * g for g in (2.5, 3.2, 4, 5, 6.2, 7.7)), [*tasks],
         lambda k, field: mri_runs.score(field, volumes[k]),

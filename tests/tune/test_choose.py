@@ -134,7 +134,7 @@ def chosen_as_if(tops: tuple[float, ...], **more) -> Choice:
     held = Moving(Clock(), jnp.asarray(tops))
     problem = Problem("pixels", held, 1e40, 1, 1, "identity", 1.0)
     options: dict = {"rungs": (1, 2, 3), "looks": 1, "seeds": 1, "rate": RATE,
-                     "layers": 1, "width": 1} | more  # fmt: skip
+                     "layers": 1, "width": 1, "seats": 1} | more  # fmt: skip
     return choose(problem, WORD, Plan(**options))
 
 
@@ -152,6 +152,19 @@ def test_scales_beside_the_best_come_back_and_are_tried_to_the_end():
     assert found.untried == []
     assert found.notes == []
     assert found.half is not None
+
+
+def test_no_scale_falls_out_of_a_seat_that_would_stay_empty():
+    found = chosen_as_if((0.4, 0.4, 1.2), seats=6)
+    assert reached(found, 3) == [0, 1, 2, 3, 4, 5]
+    assert reached(chosen_as_if((0.4, 0.4, 0.4), seats=None), 3) == list(range(8))
+
+
+def test_what_lies_between_samples_bears_a_higher_scale():
+    held = Moving(Clock(), jnp.asarray([1.0]))
+    problem = Problem("pixels", held, 1e40, 1, 1, "identity", 1.0, between=1.2)
+    plan = Plan((1,), (), looks=1, seeds=1, rate=RATE, layers=1, width=1)
+    assert choose(problem, WORD, plan).sigma == pytest.approx(1.2, rel=0.01)
 
 
 def test_scales_that_are_as_good_are_named():

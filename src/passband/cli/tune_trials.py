@@ -50,11 +50,11 @@ class Size:
 
 
 GPU = {
-    "image": Size(640, 2**15),
-    "signal": Size(640, 2**15),
+    "image": Size(1536, 2**12),
+    "signal": Size(1536, 2**12),
     "shape": Size(896, 2**15),
     "ct": Size(704, 224**2),
-    "mri": Size(640, 56**3),
+    "mri": Size(608, 56**3),
     "nerf": Size(4000, 1024),  # rays
 }
 CPU = {

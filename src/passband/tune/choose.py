@@ -111,6 +111,8 @@ def _choose(
         seconds["kernel"] = time.perf_counter() - begun
     best, told, notes = _best(problem, rungs, None if doubt else predicted, swept)
     notes += [] if doubt is None else [doubt]
+    if swept is not None:
+        best = dataclasses.replace(best, sigma=problem.between * best.sigma)
     chosen = rung_at(auto, best.sigma, best.axes)
     return Choice(
         mapping=str(chosen.mapping),

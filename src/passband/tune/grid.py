@@ -15,6 +15,10 @@ from .spectrum import axis_shares, first_guess
 HOLDOUT = 0.1
 """The share of points held out: sparse and random, because a coarser grid would have a
 lower Nyquist frequency and ask for a lower scale."""
+BETWEEN = 1.2
+"""A sample held out lies a whole step away from those about it; what is between samples
+is nearer to them, and bears a higher scale. Found on the training sets of the paper's
+pictures: from 1.1 to 1.3 natural ones and text lose less than 0.1 dB."""
 FEWEST = 16
 """Points below which nothing is held out."""
 SAME = 1e-10
@@ -81,6 +85,7 @@ def grid_problem(
         axes=None if axes is None else _xy(axes),
         nyquist=0.5 / apart,
         patches=_patches(whole, apart, seed) if blank > 0 else None,
+        between=BETWEEN,
         share=share,
         digest=_digest(values, there, apart, len(index), batch, output),
     )

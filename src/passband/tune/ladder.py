@@ -14,6 +14,9 @@ from ..mappings import Laplace, LogUniform, Positional, Random, Uniform
 # paper's tables chose for both (2 to 6, protocol 1.4).
 REACH = {Uniform: 2.0, LogUniform: 2.5, Laplace: 0.625}
 POSITIONAL = 4.0
+NEAR = 6.0
+"""dB below the best that a parabola through the levels still takes in: fewer scales
+follow the luck of one, more of them the steep fall of scales that are far too high."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,8 +105,7 @@ def top_of(
     best = int(np.argmax(y))
     ends = best in (0, len(y) - 1)
     if len(y) >= 3:
-        # Of scales far below the best, a parabola would make too much.
-        near = y >= y[best] - 3.0
+        near = y >= y[best] - NEAR
         if near.sum() >= 3:
             a, b, _ = np.polyfit(u[near], y[near], 2)
             top = -b / (2 * a) if a < 0 else np.nan

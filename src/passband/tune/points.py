@@ -20,7 +20,7 @@ SHARE = 0.06
 """The first guess in Nyquist frequencies, where no spectrum can be taken: between the
 best scales of natural pictures and of text."""
 MOST, CPU_MOST = 2**18, 2**12
-STEPS, CPU_STEPS = 640, 1600
+STEPS, CPU_STEPS = 1536, 1600
 PASS = 16
 
 
@@ -83,7 +83,7 @@ def choose_for_points(
     """The choice for a fit of so many steps, in less time than that."""
     on_cpu = jax.default_backend() == "cpu"
     most = CPU_MOST if on_cpu else MOST
-    batch = max(64, min(most, len(coords)) // PASS) if on_cpu else 2**15
+    batch = max(64, min(most, len(coords)) // PASS) if on_cpu else 2**12
     longest = min(steps, CPU_STEPS if on_cpu else STEPS)
     problem = points_problem(
         coords, values, most=most, batch=batch, output=output, seed=seed

@@ -92,6 +92,9 @@ class Problem:
     patches: Patches | None = None
     coarse: Coarse | None = None
     """What the kernel looks at behind a linear instrument."""
+    between: float = 1.0
+    """How much higher the scale for what lies between samples is than the best one for
+    samples that are held out."""
     share: float = 1.0
     """Of all points, how many the trials see: their networks are as much smaller."""
     digest: str = ""

@@ -36,7 +36,7 @@ class Plan:
     rungs: tuple[int, ...] = (400, 800, 1600)
     """Steps at whose end the scales are compared."""
     keep: tuple[int, ...] = (4, 3)
-    """Scales that go on after each rung but the last."""
+    """Scales that go on after each rung but the last; more where there are seats."""
     seeds: int = 2
     rate: float | Rate = 1e-3
     layers: int = 4
@@ -174,7 +174,9 @@ def sweep(
     for k, end in enumerate(ends):
         go_on(alive, begin, end)
         if k < len(plan.keep):
-            kept = survivors(score(begin, end), plan.keep[k], beside)
+            # A seat left empty takes as long as one that is not.
+            keep = max(plan.keep[k], seats // plan.seeds)
+            kept = survivors(score(begin, end), keep, beside)
             alive = [i for i in alive if i in kept]
         begin = end
     before_last = ends[-2] if len(ends) > 1 else 0
@@ -200,12 +202,14 @@ def sweep(
 
 AT_ONCE = 1 << 16
 """Points of a step that keep a GPU busy."""
+MOST = 8
+"""Scales that train at once."""
 
 
 def _seats(plan: Plan, points: int) -> int:
     """Whole scales, so that no seat stays empty when few are left."""
     enough = -(-AT_ONCE // (plan.seeds * points))
-    return plan.seats or plan.seeds * max(1, min(enough, 3))
+    return plan.seats or plan.seeds * max(1, min(enough, MOST))
 
 
 def _lately(plan: Plan) -> int:
