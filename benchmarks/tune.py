@@ -56,20 +56,16 @@ def choices(data: Set, folder: Path) -> list[dict[str, Choice]]:
     found = []
     for k, problem in enumerate(data.problems):
         path = folder / f"choice-{k}.json"
-        if not path.is_file():
-            # The first item's programs are compiled for all: its seconds would show it.
-            begun = time.perf_counter()
-            ways = {"spectrum": choose(problem, data.auto, data.plan, train=False)}
-            if problem.patches is not None or problem.coarse is not None:
-                ways["kernel"] = choose(
-                    problem, data.auto, data.plan, kernel=True, train=False
-                )
-            ways["chosen"] = choose(problem, data.auto, data.plan)
-            content = {name: dataclasses.asdict(c) for name, c in ways.items()}
-            _write(path, content | {"seconds": time.perf_counter() - begun})
-        content = json.loads(path.read_text())
-        content.pop("seconds")
-        found.append({n: Choice.from_json(c) for n, c in content.items()})
+        content = json.loads(path.read_text()) if path.is_file() else {}
+        ways: dict[str, dict[str, Any]] = {"spectrum": {"train": False}}
+        if problem.patches is not None or problem.coarse is not None:
+            ways["kernel"] = {"kernel": True, "train": False}
+        ways["chosen"] = {}
+        for way in [way for way in ways if way not in content]:
+            choice = choose(problem, data.auto, data.plan, **ways[way])
+            content[way] = dataclasses.asdict(choice)
+            _write(path, content)
+        found.append({way: Choice.from_json(content[way]) for way in ways})
     return found
 
 
