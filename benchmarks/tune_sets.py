@@ -119,7 +119,7 @@ def shepp(items: int, small: bool) -> Set:
     problems = []
     for task in tasks:
         seen = Sinogram(bins * np.asarray(task.sinogram), angles, "shepp")
-        cut = ct_task(seen, high=1.0, grid=min(bins, 224), holdout=0.05)
+        cut = ct_task(seen, high=1.0, grid=min(bins, 224), holdout=0)
         problems.append(ct_problem(cut))
 
     def score(k: int, field: Field) -> float:

@@ -17,10 +17,12 @@ from passband.tasks.ct import ct_task
 from passband.tasks.mri import MriTask
 from passband.tune.instruments import (
     HeldLabels,
+    HeldRays,
     ct_problem,
     kspace_guess,
     mri_problem,
     shape_problem,
+    stretches,
 )
 from passband.tune.spectrum import first_guess
 
@@ -34,18 +36,31 @@ def field(d: int):
     return make_field("gaussian:2,m=8", d=d, out=1, key=jax.random.key(0), width=8)
 
 
-def test_held_rays_are_those_that_the_task_tests():
+@pytest.mark.parametrize("holdout", [0.0, 0.2])
+def test_held_rays_are_neither_trained_on_nor_the_fits_own_test(holdout):
     values = np.random.default_rng(0).random((6, 24)).astype(np.float32)
-    task = ct_task(Sinogram(values, 30.0 * np.arange(6), "rays"), high=1.0, holdout=0.2)
-    problem = ct_problem(task)
-    assert problem.held is not None
-    assert task.keep is not None
+    sinogram = Sinogram(values, 30.0 * np.arange(6), "rays")
+    task = ct_task(sinogram, high=1.0, holdout=holdout)
+    held = ct_problem(task).held
+    assert isinstance(held, HeldRays)
+    train, out = np.asarray(held.task.keep), np.asarray(held.out)
+    known = np.ones((6, 24), bool) if task.keep is None else np.asarray(task.keep)
+    assert not (train & out).any()
+    np.testing.assert_array_equal(train | out, known)
     network = field(2)
-    held = np.asarray(task.sinogram)[~np.asarray(task.keep)]
-    want = task.metrics(network)["error_test"] ** 2 * np.mean(held**2)
-    assert float(error(problem.held, network)) == pytest.approx(want, rel=1e-4)
-    assert ct_problem(ct_task(Sinogram(values, 30.0 * np.arange(6), "rays"), high=1.0,
-                              holdout=0)).held is None  # fmt: skip
+    apart = (np.asarray(held.task.project(network)) - np.asarray(task.sinogram))[out]
+    assert float(error(held, network)) == pytest.approx(np.mean(apart**2), rel=1e-4)
+
+
+def test_a_held_out_stretch_is_as_wide_as_views_are_apart():
+    for views, bins, wide in ((20, 512, 27), (180, 512, 3), (400, 64, 1), (3, 64, 8)):
+        gone = stretches((views, bins), 0.1, 0)
+        assert gone.mean() == pytest.approx(0.1, abs=0.03)
+        edges = np.diff(gone.astype(int), axis=1, prepend=0, append=0)
+        begin, end = np.nonzero(edges == 1)[1], np.nonzero(edges == -1)[1]
+        assert (begin % wide == 0).all()
+        assert ((end % wide == 0) | (end == bins)).all()
+        assert (stretches((views, bins), 0.1, 1) != gone).any()
 
 
 def test_held_frequencies_are_those_that_the_task_tests():
