@@ -138,9 +138,9 @@ def stretches(
     They are as wide as n views are apart where a point of a disc lies on average, at
     2/3 of its radius: $\pi / 3n$ of the detector. The rays beside a lone one know
     nearly all of it, so that its error tells how well the others were learned; a whole
-    view leaves a gap that the fit does not have, and asks for a lower scale. Over
-    seven scales, from 20 views, the errors at single rays, at stretches of 1/16 and at
-    two views had a correlation of 0.56, 0.96 and 0.87 with the PSNR of the density.
+    view leaves a gap that the fit does not have, and asks for a lower scale. Over six
+    scales, from 20 views, the errors at single rays, at stretches of 1/16 and at two
+    views had a correlation of 0.56, 0.96 and 0.87 with the PSNR of the density.
     """
     views, bins = shape
     apart = round(bins * math.pi / (3 * views))
