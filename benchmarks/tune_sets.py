@@ -119,7 +119,7 @@ def shepp(items: int, small: bool) -> Set:
     problems = []
     for task in tasks:
         seen = Sinogram(bins * np.asarray(task.sinogram), angles, "shepp")
-        cut = ct_task(seen, high=1.0, grid=min(bins, 224), holdout=0)
+        cut = ct_task(seen, high=1.0, grid=min(bins, 192), holdout=0)
         problems.append(ct_problem(cut))
 
     def score(k: int, field: Field) -> float:
@@ -127,7 +127,7 @@ def shepp(items: int, small: bool) -> Set:
         return psnr(seen, truth[k], data_range=1.0)
 
     return Set(
-        problems, plan_of(64 if small else 704, 1e-3, width=setting.width),
+        problems, plan_of(64 if small else 640, 1e-3, width=setting.width),
         f"gaussian:auto,m={setting.m}", 4.0, (2, 2.5, 3.2, 4, 5, 6.3, 8),
         [*tasks], score, {"d": 2, "out": 1, "width": setting.width}, setting.steps,
         1e-3, 48 if small else 16, looks=3,
