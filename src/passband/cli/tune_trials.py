@@ -36,7 +36,7 @@ from .nerf_job import NerfJob
 from .shape_job import ShapeJob
 from .signal_job import SignalJob
 
-HOLDOUT = 0.05  # of measurements, where the fit itself holds none out
+HOLDOUT = 0.05  # of frequencies, where the fit itself holds none out
 CPU_SHARE = 0.25
 """Of the network's weights and frequencies, where a CPU sees a coarser problem."""
 
@@ -148,9 +148,10 @@ def _ct(job: CTJob, options: Any, size: Size, on_cpu: bool) -> Problem:
     task = ct_task(
         job.data, high=job.high, grid=min(bins, math.isqrt(size.points)),
         pixel=options.pixel, offset=options.offset,
-        holdout=options.holdout or HOLDOUT, seed=options.seed,
+        holdout=options.holdout, seed=options.seed,
     )  # fmt: skip
-    return ct_problem(task, share=CPU_SHARE if on_cpu else 1.0)
+    share = CPU_SHARE if on_cpu else 1.0
+    return ct_problem(task, share=share, seed=options.seed)
 
 
 def _mri(job: MriJob, options: Any, size: Size, on_cpu: bool) -> Problem:
