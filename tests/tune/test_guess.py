@@ -85,12 +85,17 @@ def test_a_word_without_its_scale_parses_back_and_is_not_drawn():
         parse_mapping("octaves:auto")
 
 
-def test_the_top_of_a_parabola_is_found_between_the_scales():
-    sigmas = 5 * 1.5 ** np.arange(5)
-    levels = 25 - 2 * np.log(sigmas / 13.0) ** 2
-    assert top_of(sigmas, levels) == (pytest.approx(13.0), False)
+def test_the_top_lies_between_scales_where_their_levels_put_it():
+    sigmas = 5 * 1.5 ** np.arange(7)
+    levels = 25 - 20 * np.log(sigmas / 20.0) ** 2
+    assert top_of(sigmas, levels) == pytest.approx(20.0, rel=0.01)
+    # Two that are alike, and one that seeds have lifted by a little.
+    flat = np.array([-20.0, -20.0, 0.0, 0.2, -20.0])
+    assert top_of(sigmas[:5], flat) == pytest.approx(
+        np.sqrt(sigmas[2] * sigmas[3]), 0.02
+    )
     # No top inside: the best scale itself, which is at an end.
-    assert top_of(sigmas, np.log(sigmas)) == (pytest.approx(sigmas[-1]), True)
+    assert top_of(sigmas, np.log(sigmas)) == sigmas[-1]
 
 
 def test_who_goes_on_has_both_sides_of_the_best():

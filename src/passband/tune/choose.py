@@ -193,7 +193,7 @@ def _best(
             few = "there are too few points to hold any out; this is a first guess"
             return guess, problem.held is not None, [] if problem.held else [few]
         return _top(rungs, predicted), True, []
-    best = _top(rungs, swept.mean(-1))
+    best = _top(rungs, -_cost(swept))
     return best, *doubts(problem, rungs, swept, best)
 
 
@@ -204,8 +204,7 @@ def _top(rungs: list[Rung], levels: np.ndarray) -> Rung:
         i for i, r in enumerate(rungs) if r.axes == axes and np.isfinite(levels[i])
     ]
     sigmas = np.asarray([rungs[i].sigma for i in alike])
-    top, _ = top_of(sigmas, levels[alike])
-    return Rung(top, rungs[0].mapping, axes)
+    return Rung(top_of(sigmas, levels[alike]), rungs[0].mapping, axes)
 
 
 def _curves(swept: Swept) -> list[Curve]:
@@ -225,14 +224,20 @@ def _agreement(swept: Swept | None) -> float | None:
     return rank_agreement(swept.mean(0), swept.mean(-1))
 
 
-def _costs(rungs: list[Rung], swept: Swept | None, best: Rung) -> dict[str, Any]:
+def _cost(swept: Swept) -> np.ndarray:
     """dB below the best, at the last comparison that a scale took part in."""
-    if swept is None:
-        return {"cost": [None] * len(rungs), "half": None, "twice": None}
-    cost = np.full(len(rungs), np.nan)
+    cost = np.full(swept.errors.shape[1], np.nan)
     for k in range(len(swept.rungs)):
         means = swept.mean(k)
         cost = np.where(np.isnan(means), cost, np.nanmax(means) - means)
+    return cost
+
+
+def _costs(rungs: list[Rung], swept: Swept | None, best: Rung) -> dict[str, Any]:
+    """What each scale loses, and half and twice the chosen one."""
+    if swept is None:
+        return {"cost": [None] * len(rungs), "half": None, "twice": None}
+    cost = _cost(swept)
     mine = [i for i, r in enumerate(rungs) if r.axes == best.axes]
     order = sorted(mine, key=lambda i: rungs[i].sigma)
     x, y = np.log([rungs[i].sigma for i in order]), cost[order]

@@ -30,7 +30,7 @@ that they do not tell one from another. It is the paper's scale for shapes."""
 PER_VIEW = 0.22
 """Cycles of the first guess for every view: n views show a disc of n / pi cycles, and
 the paper's scales for 20 views, 4 and 5, lie at 0.7 of that."""
-STRETCH = 1.3
+STRETCH = 1.2
 """How much higher the best scale of a density is than that of stretches held out of its
 sinogram, which leave a gap that the fit does not have (five phantoms of the sweep)."""
 SCENE = 17.0
