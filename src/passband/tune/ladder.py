@@ -17,9 +17,9 @@ POSITIONAL = 4.0
 SHARP = 2.0
 """dB below the best at which a scale has 1/e of its weight in the choice.
 
-Curves are flat about their tops, and seeds lift one point or another: the highest alone,
-or the top of a parabola through those about it, follows them. On the training sets of
-the paper's pictures and phantoms 1 to 2 dB lose least."""
+Curves are flat about their tops, and seeds lift one point or another: the highest
+alone, or the top of a parabola through those about it, follows them. On the training
+sets of the paper's pictures and phantoms 1 to 2 dB lose least."""
 
 
 @dataclasses.dataclass(frozen=True)
