@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 CURVE = (
     "How well a field predicts what it was not shown, against its scale, with the "
-    "spread over seeds; the line marks the choice. Pale curves are earlier "
-    "comparisons, of more scales."
+    "spread over seeds. Pale curves are earlier comparisons. The line marks the "
+    "choice, the middle of the top"
+)
+BETWEEN = (
+    " and {:.0%} more: what lies between samples is nearer to them than those that "
+    "were held out, and bears a higher scale"
 )
 PREDICTED = " The kernel's prediction is moved to their height: its order counts."
 
@@ -49,10 +53,11 @@ def write_choice(
         *(f"<p>{html.escape(_sentence(note))}</p>" for note in _said(choice)),
     ]
     if figure is not None:
-        known = choice.predicted is not None
+        known, more = choice.predicted is not None, choice.between - 1
+        above = BETWEEN.format(more) if more > 0 else ""
         body += [
             "<h2>Which scale</h2>",
-            f'<p class="note swipe">{CURVE}{PREDICTED if known else ""}</p>',
+            f'<p class="note swipe">{CURVE}{above}.{PREDICTED if known else ""}</p>',
             html.picture(image_bytes(figure), "Held-out error against the scale."),
         ]
     if choice.curves or choice.predicted is not None:

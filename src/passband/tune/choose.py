@@ -111,8 +111,8 @@ def _choose(
         seconds["kernel"] = time.perf_counter() - begun
     best, told, notes = _best(problem, rungs, None if doubt else predicted, swept)
     notes += [] if doubt is None else [doubt]
-    if swept is not None:
-        best = dataclasses.replace(best, sigma=problem.between * best.sigma)
+    between = 1.0 if swept is None else problem.between
+    best = dataclasses.replace(best, sigma=between * best.sigma)
     chosen = rung_at(auto, best.sigma, best.axes)
     return Choice(
         mapping=str(chosen.mapping),
@@ -138,6 +138,7 @@ def _choose(
         else rank_agreement(predicted, swept.mean(0)),
         seconds={k: round(v, 3) for k, v in seconds.items()},
         held=problem.name,
+        between=between,
         trials={
             "steps": list(plan.rungs if swept is None else swept.rungs),
             "seeds": plan.seeds, "width": plan.width, "layers": plan.layers,
