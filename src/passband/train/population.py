@@ -192,7 +192,7 @@ def _run_stack(
     return fields, histories
 
 
-def _population_chunk(
+def advance_stack(
     task: Task,
     state: State,
     axes: PyTree,
@@ -210,9 +210,9 @@ def _population_chunk(
     return jax.lax.scan(body, state, length=length, unroll=unroll(task))
 
 
-population_chunk = eqx.filter_jit(_population_chunk, donate="all-except-first")
+population_chunk = eqx.filter_jit(advance_stack, donate="all-except-first")
 brief_population_chunk = eqx.filter_jit(  # pyright: ignore[reportCallIssue]
-    _population_chunk, donate="all-except-first", compiler_options=UNSEARCHED
+    advance_stack, donate="all-except-first", compiler_options=UNSEARCHED
 )
 
 

@@ -21,9 +21,10 @@ from jaxtyping import Array, Float, Int
 from ..field import Field, make_field
 from ..mappings import Mapping
 from ..ops.mlp import Precision
-from ..train.loop import Config, start, unroll
+from ..train.loop import Config, start
 from ..train.memory import budget, bytes_of_run
-from ..train.state import Rate, State, adam, advance
+from ..train.population import advance_stack, stack
+from ..train.state import Rate, State, adam
 from .problem import Held
 
 Say = Callable[[str], None]
@@ -243,13 +244,8 @@ def _train(
 ) -> tuple[State, Float[Array, " seats"]]:
     """`length` steps of the lanes in the seats, and their held-out errors then."""
 
-    def body(carry: State, _: None):
-        def one(state: State):
-            return advance(held.task, state, optimiser)
-
-        return eqx.filter_vmap(one)(carry)
-
-    moved, _ = jax.lax.scan(body, states, length=length, unroll=unroll(held.task))
+    task, axes = stack([held.task])  # all lanes have the same
+    moved, _ = advance_stack(task, states, axes, optimiser, length)
 
     def error(state: State) -> Array:
         found = held.error(_exact(state.field))
