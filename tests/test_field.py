@@ -109,3 +109,18 @@ def test_wrong_networks_are_refused(options, message):
 def test_predict_names_the_shape_it_wants():
     with pytest.raises(InputError, match="takes \\(n, 2\\)"):
         _field().predict(np.zeros((5, 3)))
+
+
+@pytest.mark.parametrize(("output", "level"), [("identity", 3.0), ("sigmoid", 0.05),
+                                               ("tanh", -0.4)])  # fmt: skip
+def test_outputs_begin_about_a_level(output, level):
+    began, plain = (_field(output=output, start=start) for start in (level, None))
+    coords = jax.random.uniform(jax.random.key(1), (512, 2))
+    assert np.median(began.batch(coords)) == pytest.approx(level, rel=0.3)
+    # The weights are those that would have been drawn anyway.
+    np.testing.assert_array_equal(began.mlp.weights[-1], plain.mlp.weights[-1])
+    np.testing.assert_allclose(
+        began.logits(coords) - plain.logits(coords),
+        jnp.broadcast_to(began.mlp.biases[-1] - plain.mlp.biases[-1], (512, 3)),
+        atol=1e-5,
+    )  # fmt: skip

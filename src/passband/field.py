@@ -1,5 +1,6 @@
 """A field: encoding, multilayer perceptron and output activation, as one pytree."""
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -22,6 +23,11 @@ OUTPUTS: dict[str, Callable[[Array], Array]] = {
     "identity": lambda y: y,
     "sigmoid": jax.nn.sigmoid,
     "tanh": jnp.tanh,
+}
+INVERSES: dict[str, Callable[[float], float]] = {
+    "identity": lambda y: y,
+    "sigmoid": lambda y: math.log(y / (1 - y)),
+    "tanh": math.atanh,
 }
 
 
@@ -191,6 +197,7 @@ def make_field(
     width: int = 256,
     output: str = "sigmoid",
     init: Initialiser = glorot,
+    start: float | None = None,
     bits2020: bool = False,
 ) -> Field:
     """Draw an encoding and a network.
@@ -198,6 +205,10 @@ def make_field(
     One key gives both, from independent halves. With `bits2020` both take the key as it
     is, and JAX's random bits are those of 2020, so that `PRNGKey(10)` gives the paper's
     own B and weights; the global JAX configuration is not touched.
+
+    Args:
+        start: the level that all outputs begin about; that of no bias without it. A
+            sigmoid far from what is mostly there is driven to its flat end, and stays.
     """
     mapping = parse_mapping(mapping)
     if layers < 1 or width < 1:
@@ -215,4 +226,8 @@ def make_field(
         encoding = mapping.draw(ke, d)
         sizes = [encoding.features, *[width] * (layers - 1), out]
         network = init(kn, sizes)
+    if start is not None:
+        level = INVERSES[output](start)
+        last = jnp.full_like(network.biases[-1], level)
+        network = dataclasses.replace(network, biases=(*network.biases[:-1], last))
     return Field(encoding, network, output, mapping.trains)

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from skimage.transform import radon
 
+from passband.cli.console import Console
+from passband.cli.ct_job import CTJob
+from passband.cli.fit_ct import Options
 from passband.cli.main import main
 from passband.model_file import load_with_info
 
@@ -46,6 +49,26 @@ def test_a_sinogram_comes_out_beside_its_baselines(scan):
     assert (scan / "run" / "preview.png").stat().st_size > 0
     lines = (scan / "run" / "metrics.jsonl").read_text().splitlines()
     assert "error_test" in json.loads(lines[-1])
+
+
+def test_a_density_that_no_step_moves_is_tried_again(scan, tmp_path, capsys):
+    words = ["fit", "ct", scan / "scan.npy", "--angles", "0:180:16", "--pixel", "0.5",
+             "--out", tmp_path / "run", "--lr", "1e3", "--steps", "100",
+             *QUICK[2:]]  # fmt: skip
+    assert main([str(word) for word in words]) == 1
+    said = capsys.readouterr().err
+    assert "its density is at an end of the sigmoid, where no step moves it" in said
+    assert "starting anew with seed 1" in said
+    assert "try another `--seed` or `--mapping`" in said
+
+
+def test_a_field_begins_at_the_mean_density(scan):
+    job = CTJob()
+    options = Options(file=str(scan / "scan.npy"), angles="0:180:16", pixel=0.5)
+    job.read(options, Console(quiet=True))
+    start = job.field_options()["start"]
+    truth = np.load(scan / "discs.npy")
+    assert start == pytest.approx(truth.mean() / job.high, rel=0.05)
 
 
 def test_the_model_renders_in_the_users_units(scan, tmp_path):

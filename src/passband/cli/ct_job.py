@@ -30,7 +30,7 @@ from ..train.run_folder import RunFolder
 from ..train.state import State
 from .console import Console
 from .fit_ct import Options
-from .fit_job import CPU_POINTS, FitJob
+from .fit_job import CPU_POINTS, Collapsed, FitJob
 
 # Samples of rays in one projection, for baselines that take 2 CPU cores half a minute.
 CPU_SAMPLES = 8_000_000
@@ -123,7 +123,12 @@ class CTJob(FitJob):
         )
 
     def field_options(self) -> dict[str, Any]:
-        return {"d": 2, "out": 1, "output": "sigmoid"}
+        # A view's rays add up to the density of all, so their mean is its mean; at most
+        # half of what a sigmoid has, and not at its end.
+        bins = self.data.values.shape[1]
+        mean = self.data.values.mean() / (self.high * self.options.pixel * bins)
+        start = float(np.clip(mean, 0.01, 0.5))
+        return {"d": 2, "out": 1, "output": "sigmoid", "start": start}
 
     def points(self, options: Options) -> tuple[int, int]:
         bins = self.data.values.shape[1]
@@ -154,6 +159,10 @@ class CTJob(FitJob):
     def look(
         self, task: CTTask, state: State, entry: dict[str, float], folder: RunFolder
     ) -> bool:
+        loss, past = entry["loss"], folder.history().get("loss", [])
+        if past and loss == past[-1] and loss > 0.5 * task.empty_loss:
+            why = "its density is at an end of the sigmoid, where no step moves it"
+            raise Collapsed(int(entry["step"]), why)
         if task.keep is None:
             return False
         entry |= task.metrics(state.field.with_precision(Precision.FLOAT32))

@@ -151,7 +151,8 @@ def _ct(job: CTJob, options: Any, size: Size, on_cpu: bool) -> Problem:
         holdout=options.holdout, seed=options.seed,
     )  # fmt: skip
     share = CPU_SHARE if on_cpu else 1.0
-    return ct_problem(task, share=share, seed=options.seed)
+    start = job.field_options()["start"]
+    return ct_problem(task, start=start, share=share, seed=options.seed)
 
 
 def _mri(job: MriJob, options: Any, size: Size, on_cpu: bool) -> Problem:

@@ -50,6 +50,12 @@ class CTTask(Task):
         error = jnp.where(self.keep, error, 0)
         return 0.5 * jnp.sum(error**2) / jnp.sum(self.keep)
 
+    @property
+    def empty_loss(self) -> float:
+        """The loss of a density that is 0 everywhere."""
+        keep = True if self.keep is None else np.asarray(self.keep)
+        return 0.5 * float(np.mean(np.square(self.sinogram), where=keep))
+
     def project(self, field: Field) -> Float[Array, "views bins"]:
         """What the instrument sees of the field."""
         n, _ = self.forward.input_shape

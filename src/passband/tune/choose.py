@@ -95,7 +95,8 @@ def _choose(
             break
         swept = sweep(
             problem.held, [r.mapping for r in rungs], plan, d=problem.d,
-            out=problem.out, output=problem.output, beside=neighbours(rungs),
+            out=problem.out, output=problem.output, start_at=problem.start,
+            beside=neighbours(rungs),
             before=swept, seed=seed, say=say,
         )  # fmt: skip
         seconds["sweep"] = seconds.get("sweep", 0.0) + swept.seconds

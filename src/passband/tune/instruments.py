@@ -109,7 +109,13 @@ def shape_problem(
     )  # fmt: skip
 
 
-def ct_problem(task: CTTask, *, share: float = 1.0, seed: int = 0) -> Problem:
+def ct_problem(
+    task: CTTask,
+    *,
+    start: float | None = None,
+    share: float = 1.0,
+    seed: int = 0,
+) -> Problem:
     """The problem of a sinogram, of whose rays to train on stretches are held out.
 
     Rays that the task keeps for testing are neither trained on nor compared with.
@@ -128,8 +134,8 @@ def ct_problem(task: CTTask, *, share: float = 1.0, seed: int = 0) -> Problem:
     return Problem(
         name="rays", held=held, blank=blank, d=2, out=1, output="sigmoid",
         guess=min(PER_VIEW * views, 0.1 * grid / 2), nyquist=bins / 2,
-        coarse=ct_coarse(task) if blank > 0 else None, between=STRETCH, share=share,
-        digest=_digest(sinogram, train, out, grid),
+        coarse=ct_coarse(task) if blank > 0 else None, between=STRETCH,
+        start=start, share=share, digest=_digest(sinogram, train, out, grid, start),
     )  # fmt: skip
 
 

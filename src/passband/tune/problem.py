@@ -95,6 +95,8 @@ class Problem:
     between: float = 1.0
     """How much higher the scale for what lies between samples is than the best one for
     samples that are held out."""
+    start: float | None = None
+    """Where fields begin (`make_field`)."""
     share: float = 1.0
     """Of all points, how many the trials see: their networks are as much smaller."""
     digest: str = ""

@@ -109,6 +109,7 @@ def sweep(
     d: int,
     out: int,
     output: str,
+    start_at: float | None = None,
     beside: Sequence[Sequence[int]] | None = None,
     before: Swept | None = None,
     seed: int = 0,
@@ -120,6 +121,7 @@ def sweep(
     they differ by the scale alone.
 
     Args:
+        start_at: the level where fields begin (`make_field`).
         beside: the neighbours of each mapping; by default those next to it.
         before: what came of the first mappings already; the others compete with them.
     """
@@ -136,7 +138,7 @@ def sweep(
             field_key, run_key = jax.random.split(key)
             field = make_field(
                 mapping, d=d, out=out, key=field_key, output=output,
-                layers=plan.layers, width=plan.width,
+                layers=plan.layers, width=plan.width, start=start_at,
             )  # fmt: skip
             lanes.append(start(field, config, key=run_key, optimiser=optimiser))
     room = budget() // bytes_of_run(lanes[0].field, held.task.points_at_once)
