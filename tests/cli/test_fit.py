@@ -216,3 +216,14 @@ def test_names_that_are_no_text_or_no_shell_words(here, quick, capsys):
         assert main([*words, f"./{path.name}"]) == 0
         assert "<b>&" not in (here / "run" / "report.html").read_text()
         path.rename(here / "photo.png")
+
+
+def test_a_page_that_is_nearly_white_is_learned_from_the_first_steps(here):
+    page = np.full((32, 32), 255, np.uint8)
+    page[8, 4:28] = page[20, 10:22] = 0
+    Image.fromarray(page).save("page.png")
+    words = ["fit", "image", "page.png", "--mapping", "gaussian:4,m=64", "--width",
+             "64", "--steps", "60", "--out", "page", "--quiet"]  # fmt: skip
+    assert main(words) == 0
+    found = json.loads((here / "page" / "result.json").read_text())["metrics"]["psnr"]
+    assert found > 30  # 19 dB from a grey page, 14.7 for a constant one

@@ -30,7 +30,7 @@ from ..train.run_folder import RunFolder
 from ..train.state import State
 from .console import Console
 from .fit_ct import Options
-from .fit_job import CPU_POINTS, Collapsed, FitJob
+from .fit_job import CPU_POINTS, Collapsed, FitJob, start_at
 
 # Samples of rays in one projection, for baselines that take 2 CPU cores half a minute.
 CPU_SAMPLES = 8_000_000
@@ -123,11 +123,9 @@ class CTJob(FitJob):
         )
 
     def field_options(self) -> dict[str, Any]:
-        # A view's rays add up to the density of all, so their mean is its mean; at most
-        # half of what a sigmoid has, and not at its end.
-        bins = self.data.values.shape[1]
-        mean = self.data.values.mean() / (self.high * self.options.pixel * bins)
-        start = float(np.clip(mean, 0.01, 0.5))
+        # A view's rays add up to all of the density, so that their mean is its mean.
+        unit = self.high * self.options.pixel * self.data.values.shape[1]
+        start = start_at(self.data.values.mean() / unit)
         return {"d": 2, "out": 1, "output": "sigmoid", "start": start}
 
     def points(self, options: Options) -> tuple[int, int]:

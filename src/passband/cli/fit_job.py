@@ -2,7 +2,7 @@
 
 import abc
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 from ..errors import InputError
 from ..field import Field
@@ -25,6 +25,15 @@ class Collapsed(Exception):
     def __init__(self, step: int, reason: str):
         super().__init__(reason)
         self.step = step
+
+
+def start_at(mean: SupportsFloat) -> float:
+    """Where a sigmoid begins for data of this mean: at it, but not at an end.
+
+    From 1/2 a page that is nearly white, or a sky that is nearly black, drives it to
+    its flat end, and a network may stay there for a thousand steps, or for good.
+    """
+    return min(max(float(mean), 0.02), 0.98)
 
 
 class FitJob(abc.ABC):
@@ -51,7 +60,7 @@ class FitJob(abc.ABC):
 
     @abc.abstractmethod
     def field_options(self) -> dict[str, Any]:
-        """Input and output channels, and the output activation."""
+        """Input and output channels, the output activation, and where it begins."""
 
     @abc.abstractmethod
     def points(self, options: Any) -> tuple[int, int]:

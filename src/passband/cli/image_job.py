@@ -15,7 +15,7 @@ from ..tasks.image import ImageTask, image_task, render, split_pixels
 from ..train.run_folder import RunFolder
 from .console import Console
 from .fit_image import Options
-from .fit_job import FitJob
+from .fit_job import FitJob, start_at
 
 # Pixels evaluated at the end: more would take 2 CPU cores longer than a minute and a
 # half, so that of a larger picture only every third, fifth... row and column is.
@@ -38,7 +38,9 @@ class ImageJob(FitJob):
         )
 
     def field_options(self) -> dict[str, Any]:
-        return {"d": 2, "out": self.image.values.shape[2], "output": "sigmoid"}
+        start = start_at(self.image.normalised().mean())
+        out = self.image.values.shape[2]
+        return {"d": 2, "out": out, "output": "sigmoid", "start": start}
 
     def points(self, options: Options) -> tuple[int, int]:
         h, w, _ = self.image.values.shape

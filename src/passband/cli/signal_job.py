@@ -15,7 +15,7 @@ from ..tasks.regression import RegressionTask, regression_task
 from ..train.run_folder import RunFolder
 from ..whole_file import write_bytes
 from .console import Console
-from .fit_job import FitJob
+from .fit_job import FitJob, start_at
 from .fit_signal import Options
 
 
@@ -40,7 +40,9 @@ class SignalJob(FitJob):
         )
 
     def field_options(self) -> dict[str, Any]:
-        return {"d": 1, "out": self.signal.values.shape[1], "output": "sigmoid"}
+        values, low, high = self.signal.values, self.signal.low, self.signal.high
+        start = start_at((values.mean() - low) / (high - low))
+        return {"d": 1, "out": values.shape[1], "output": "sigmoid", "start": start}
 
     def points(self, options: Options) -> tuple[int, int]:
         n = len(self.signal.values)

@@ -115,7 +115,7 @@ def _image(job: ImageJob, options: Any, size: Size, on_cpu: bool) -> Problem:
     most, batch = _cut(values[..., 0].size, size, on_cpu)
     return grid_problem(
         values, step=step, known=known, most=most, batch=batch, seed=options.seed,
-        name="pixels",
+        start=job.field_options()["start"], name="pixels",
     )  # fmt: skip
 
 
@@ -124,8 +124,9 @@ def _signal(job: SignalJob, options: Any, size: Size, on_cpu: bool) -> Problem:
     values = (job.signal.values - low) / (high - low)
     most, batch = _cut(len(values), size, on_cpu)
     return grid_problem(
-        values, most=most, batch=batch, seed=options.seed, name="samples"
-    )
+        values, most=most, batch=batch, seed=options.seed,
+        start=job.field_options()["start"], name="samples",
+    )  # fmt: skip
 
 
 def _cut(samples: int, size: Size, on_cpu: bool) -> tuple[int, int]:

@@ -38,6 +38,7 @@ def grid_problem(
     most: int | None = None,
     batch: int | None = None,
     output: str = "sigmoid",
+    start: float | None = None,
     seed: int = 0,
     name: str = "samples",
 ) -> Problem:
@@ -48,6 +49,7 @@ def grid_problem(
         known: the samples there are to train on; None for all.
         most: points that the trials may take, as tiles of the grid.
         batch: points a step; None takes all of them.
+        start: where fields begin (`make_field`).
     """
     values = np.asarray(values, np.float32)
     sides = values.shape[:-1]
@@ -86,8 +88,9 @@ def grid_problem(
         nyquist=0.5 / apart,
         patches=_patches(whole, apart, seed) if blank > 0 else None,
         between=BETWEEN,
+        start=start,
         share=share,
-        digest=_digest(values, there, apart, len(index), batch, output),
+        digest=_digest(values, there, apart, len(index), batch, output, start),
     )
 
 
