@@ -57,7 +57,7 @@ def test_a_density_that_no_step_moves_is_tried_again(scan, tmp_path, capsys):
              *QUICK[2:]]  # fmt: skip
     assert main([str(word) for word in words]) == 1
     said = capsys.readouterr().err
-    assert "its density is at an end of the sigmoid, where no step moves it" in said
+    assert "it is at an end of the sigmoid, where no step moves it" in said
     assert "starting anew with seed 1" in said
     assert "try another `--seed` or `--mapping`" in said
 

@@ -186,3 +186,16 @@ def test_an_origin_at_the_wrong_place_is_told(tmp_path, capsys, origin, other):
         measurement(Options(file=file, origin=origin), Console(json=False, quiet=False))
         said = capsys.readouterr().err
         assert (f"add `--origin {other}`" in said) == (place == other)
+
+
+def test_a_black_volume_is_noticed_and_begins_anew_at_its_mean(tmp_path, capsys):
+    vessels = np.zeros((16, 16, 16), np.float32)
+    vessels[5, 9, 2:14] = vessels[10, 4, 2:14] = 1
+    np.save(tmp_path / "vessels.npy", vessels)
+    words = ["fit", "mri", "--simulate", tmp_path / "vessels.npy", "--fraction", "0.5",
+             "--mapping", "gaussian:3,m=64", "--width", "64", "--steps", "100",
+             "--lr", "0.02", "--out", tmp_path / "run"]  # fmt: skip
+    assert main([str(word) for word in words]) == 0
+    assert "where no step moves it; starting anew" in capsys.readouterr().err
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert result["metrics"]["error_train"] < 0.9

@@ -30,7 +30,7 @@ from ..train.run_folder import RunFolder
 from ..train.state import State
 from .console import Console
 from .fit_ct import Options
-from .fit_job import CPU_POINTS, Collapsed, FitJob, start_at
+from .fit_job import CPU_POINTS, FitJob, check_moves, start_at
 
 # Samples of rays in one projection, for baselines that take 2 CPU cores half a minute.
 CPU_SAMPLES = 8_000_000
@@ -157,10 +157,7 @@ class CTJob(FitJob):
     def look(
         self, task: CTTask, state: State, entry: dict[str, float], folder: RunFolder
     ) -> bool:
-        loss, past = entry["loss"], folder.history().get("loss", [])
-        if past and loss == past[-1] and loss > 0.5 * task.empty_loss:
-            why = "its density is at an end of the sigmoid, where no step moves it"
-            raise Collapsed(int(entry["step"]), why)
+        check_moves(entry, folder, lambda: task.empty_loss)
         if task.keep is None:
             return False
         entry |= task.metrics(state.field.with_precision(Precision.FLOAT32))

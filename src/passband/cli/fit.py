@@ -35,7 +35,7 @@ RESTARTS, SLOWER = 3, 3.0
 by what."""
 
 
-def fit(job: FitJob, options: FitOptions, given: set[str], restarts: int = 0) -> int:
+def fit(job: FitJob, options: FitOptions, given: set[str]) -> int:
     """Fit a file and leave a run folder."""
     console = Console(json=options.json, quiet=options.quiet)
     place, folder = run_path(job, options), None
@@ -117,7 +117,7 @@ def fit(job: FitJob, options: FitOptions, given: set[str], restarts: int = 0) ->
     except Collapsed as error:
         lr = config["lr"] / SLOWER
         what = f"run `{mapping}` collapsed by step {error.step}: {error}"
-        if restarts == RESTARTS:
+        if job.restarts == RESTARTS:
             console.error(
                 f"passband: {what}, at a rate of {config['lr']:.3g} as at higher ones; "
                 "try another `--seed` or `--mapping`"
@@ -128,7 +128,8 @@ def fit(job: FitJob, options: FitOptions, given: set[str], restarts: int = 0) ->
         slower = dataclasses.replace(
             asked, lr=lr, seed=seed, out=str(place), overwrite=True, resume=False
         )
-        return fit(job, slower, given, restarts + 1)
+        job.restarts += 1
+        return fit(job, slower, given)
     except KeyboardInterrupt:
         console.error(
             f"stopped; `passband fit {job.name} --resume --out "

@@ -1,6 +1,7 @@
 """What differs from task to task in `passband fit`."""
 
 import abc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, SupportsFloat
 
@@ -36,10 +37,24 @@ def start_at(mean: SupportsFloat) -> float:
     return min(max(float(mean), 0.02), 0.98)
 
 
+def check_moves(
+    entry: dict[str, float], folder: RunFolder, empty: Callable[[], float]
+) -> None:
+    """Raise if the loss of full batches is what it was at the look before, to the bit,
+    and as bad as that of a field of 0: the end of a sigmoid holds it there."""
+    past = folder.history().get("loss", [])
+    if past and entry["loss"] == past[-1] and past[-1] > 0.5 * empty():
+        raise Collapsed(
+            int(entry["step"]), "it is at an end of the sigmoid, where no step moves it"
+        )
+
+
 class FitJob(abc.ABC):
     """A kind of file that can be fitted."""
 
     name: str
+    restarts: int = 0
+    """How often the run has collapsed and begun anew."""
 
     def source(self, options: Any) -> Path:
         """The file that gives the run its name."""

@@ -38,9 +38,9 @@ class ImageJob(FitJob):
         )
 
     def field_options(self) -> dict[str, Any]:
-        start = start_at(self.image.normalised().mean())
-        out = self.image.values.shape[2]
-        return {"d": 2, "out": out, "output": "sigmoid", "start": start}
+        values, low, high = self.image.values, self.image.low, self.image.high
+        start = start_at((values.mean(dtype=np.float64) - low) / (high - low))
+        return {"d": 2, "out": values.shape[2], "output": "sigmoid", "start": start}
 
     def points(self, options: Options) -> tuple[int, int]:
         h, w, _ = self.image.values.shape

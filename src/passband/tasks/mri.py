@@ -45,6 +45,11 @@ class MriTask(Task):
         error = jnp.where(self.forward.mask, self._residual(image), 0)
         return 0.5 * jnp.sum(jnp.square(error.real) + jnp.square(error.imag))
 
+    @property
+    def empty_loss(self) -> float:
+        """The loss of an image that is 0 everywhere."""
+        return float(self.loss_of(jnp.zeros(self.forward.input_shape)))
+
     def image(self, field: Field) -> Float[Array, "..."]:
         """The field on the grid of the measurements."""
         sides = self.forward.mask.shape

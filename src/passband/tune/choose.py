@@ -20,7 +20,7 @@ from ..words import parse_mapping
 from .choice import Choice, Curve, rank_agreement
 from .doubts import HARDLY, at_end, doubts, untried
 from .kernel import predicted_errors
-from .ladder import Rung, beyond, ladder, neighbours, rung_at, top_of
+from .ladder import SHARP, Rung, beyond, ladder, neighbours, rung_at, top_of
 from .problem import Problem
 from .sweep import Plan, Say, Swept, level, sweep
 
@@ -60,6 +60,7 @@ def choose(
     asked = {
         "passband": __version__, "data": problem.digest, "mapping": str(auto),
         "ladder": [problem.guess, problem.axes, SCALES, SPACING, AGAIN, MORE],
+        "top": [SHARP, problem.between],
         "plan": repr(plan), "kernel": kernel, "train": train, "seed": seed,
         "platform": jax.default_backend(),
     }  # fmt: skip
