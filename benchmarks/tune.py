@@ -12,9 +12,10 @@ sinogram, the measured frequencies, the training and validation views, the label
 networks at the chosen scale are trained as the paper's tables train them and scored as
 these are: other pixels, the true density, the true volume, test views, test points.
 
-All columns share one key, so that they differ by the scale alone; fixed and chosen
-scales are trained with a second one too, but for volumes. The best of a grid is also
-the luckiest, so the oracle is the top of a cubic in log sigma through each item's grid;
+Columns of one key differ by the scale alone. Fixed and chosen scales are trained with
+all keys of a set, its grid with the first few of them. The best of a grid is also the
+luckiest, so the oracle is the top of a cubic in log sigma through the means of each
+item's grid over its keys, and the chosen scale is compared with it by the same keys;
 the best itself is given besides.
 """
 
@@ -40,6 +41,7 @@ from passband.train.state import adam
 from passband.train.work import flop_of
 from passband.tune.choice import Choice, rank_agreement
 from passband.tune.choose import choose
+from passband.version import __version__
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,15 +76,16 @@ def columns(data: Set, found: Sequence[dict[str, Choice]]) -> list[Column]:
     first, count = data.keys[0], len(data.problems)
     fixed = (data.word(data.fixed),) * count
     chosen = tuple(f["chosen"].mapping for f in found)
-    out = [Column("fixed", fixed, first), Column("chosen", chosen, first)]
-    for key in data.keys[1:]:
-        out.append(Column(f"fixed, key {key}", fixed, key))
-        out.append(Column(f"chosen, key {key}", chosen, key))
+    out = []
+    for key in data.keys:
+        out.append(Column("fixed", fixed, key))
+        out.append(Column("chosen", chosen, key))
     for way in ("spectrum", "kernel"):
         if way in found[0]:
             out.append(Column(way, tuple(f[way].mapping for f in found), first))
     far = sorted(data.grid, key=lambda s: abs(np.log(s / data.fixed)))
-    out += [Column(f"{s:.4g}", (data.word(s),) * count, first) for s in far]
+    for key in data.keys[: data.grid_keys]:
+        out += [Column(f"{s:.4g}", (data.word(s),) * count, key) for s in far]
     unique: dict[Any, Column] = {}
     for column in out:
         unique.setdefault((column.words, column.key), column)
@@ -108,7 +111,8 @@ def scores(
         _write(path, known)
         spent = time.perf_counter() - begun
         longest = max(longest, spent)
-        print(f"  {'; '.join(c.name for c in some)}: {spent:.1f} s", flush=True)
+        names = "; ".join(f"{c.name}, key {c.key}" for c in some)
+        print(f"  {names}: {spent:.1f} s", flush=True)
     return known
 
 
@@ -152,7 +156,7 @@ def field_of(data: Set, word: str, key: int) -> Field:
 def seconds_of_one(data: Set, path: Path) -> tuple[float, float]:
     """One training of the table by itself, compilation apart, and its PFLOP."""
     field = field_of(data, data.word(data.fixed), data.keys[0])
-    steps = data.single or data.steps
+    steps = data.steps
     flop = steps * flop_of(field, data.tasks[0].step_points)
     if not path.is_file():
         length = max(4, min(100, steps // 8))
@@ -184,7 +188,6 @@ def measure(
     content = summary(name, data, found, known, one, pflop)
     if content is not None:
         content["complete"] = all(_name(c) in known for c in wanted)
-        content["seconds of the last call"] = time.perf_counter() - begun
     return content
 
 
@@ -210,9 +213,16 @@ def summary(
     grid = [s for s in data.grid if of([data.word(s)] * count, first) is not None]
     if rows["fixed"] is None or rows["chosen"] is None or len(grid) < 4:
         return None
-    table = np.stack([of([data.word(s)] * count, first) for s in grid], axis=1)  # pyright: ignore
+    tables, picked = [], []
+    for key in data.keys[: data.grid_keys]:
+        chosen = of(words["chosen"], key)
+        cells = [of([data.word(s)] * count, key) for s in grid]
+        if chosen is not None and all(c is not None for c in cells):
+            tables.append(np.stack(cells, axis=1))  # pyright: ignore
+            picked.append(chosen)
+    table = np.mean(tables, axis=0)
     tops, smooth = zip(*(top_of_cubic(grid, row) for row in table), strict=True)
-    best = np.max([*table.T, *(r for r in rows.values() if r is not None)], axis=0)
+    best = np.max([*tables[0].T, *(r for r in rows.values() if r is not None)], axis=0)
     both = [(of(words["chosen"], key), of(fixed, key)) for key in data.keys]
     gains = [a - b for a, b in both if a is not None and b is not None]
     spent = [f["chosen"].seconds for f in found]
@@ -220,6 +230,9 @@ def summary(
     ranks = [_ranks(f, grid, row) for f, row in zip(found, table, strict=True)]
     return {
         "set": name,
+        "passband": __version__,
+        "command": f"python benchmarks/tune.py --only {name} --json DIR",
+        "date": time.strftime("%Y-%m-%d"),
         "device": device_name(),
         "jax": jax.__version__,
         "items": count,
@@ -229,8 +242,9 @@ def summary(
         "oracle": float(np.mean(smooth)),
         "best of grid": float(best.mean()),
         "chosen over fixed": _mean(np.mean(gains, axis=0)),
-        "keys of that": len(gains),
-        "chosen over oracle": _mean(rows["chosen"] - np.asarray(smooth)),
+        "chosen over fixed, by key": [float(g.mean()) for g in gains],
+        "chosen over oracle": _mean(np.mean(picked, axis=0) - np.asarray(smooth)),
+        "keys of the grid": len(tables),
         "oracle scales": list(tops),
         "words": words,
         "seconds": {
@@ -244,8 +258,7 @@ def summary(
         },
         "trainings that a choice costs": float(np.median(sweeps)) / one,
         "trainings that the longest choice costs": float(sweeps.max()) / one,
-        "steps of one training": data.single or data.steps,
-        "steps of each score": data.steps,
+        "steps of one training": data.steps,
         "PFLOP of one training": pflop,
         "scales tried": [len(f["chosen"].sigmas) for f in found],
         "neighbours not tried to the end": [f["chosen"].untried for f in found],
@@ -285,8 +298,8 @@ def table(folder: Path) -> str:
     """Every set that was run, a row each."""
     lines = [
         "| set | fixed | spectrum | kernel | chosen | oracle (best of grid) | chosen "
-        "over fixed | over oracle | seconds: kernel, sweep, one training | trainings a "
-        "choice costs |",
+        "over fixed (keys) | over oracle (keys) | seconds: kernel, sweep, one training "
+        "| trainings a choice costs |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for path in sorted(folder.glob("*.json")):
@@ -308,7 +321,8 @@ def table(folder: Path) -> str:
             f"{text(r['fixed'])} at {r['fixed scale']:g}",
             text(r.get("spectrum")), text(r.get("kernel")), f"**{text(r['chosen'])}**",
             f"{text(r['oracle'])} ({text(r['best of grid'])})",
-            text(r["chosen over fixed"]), text(r["chosen over oracle"]),
+            f"{text(r['chosen over fixed'])} ({len(r['chosen over fixed, by key'])})",
+            f"{text(r['chosen over oracle'])} ({r['keys of the grid']})",
             f"{text(spent['kernel'], 1)}, {spent['sweep']:.1f}, "
             f"{spent['one training']:.1f}",
             f"{r['trainings that a choice costs']:.1f} (at most {longest:.1f})",

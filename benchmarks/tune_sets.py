@@ -54,15 +54,16 @@ class Set:
     rate: float | Rate
     every: int
     """Steps of one program, a divisor of `steps`."""
-    single: int = 0
-    """Steps of one training of the table, where judging takes fewer."""
     looks: int = 1
     """Ends of programs whose median score counts: in full batches at a constant rate a
     loss leaps now and then (on text, 1 dB and more)."""
     together: int = 1
     """Columns of scores that train as one stack: one has a network for each item."""
     keys: tuple[int, ...] = (10, 11)
-    """Of B and the weights; all but the first for the fixed and the chosen scale."""
+    """Of B and the weights."""
+    grid_keys: int = 1
+    """So many of them for the scales of the grid, the others for the fixed and the
+    chosen scales alone."""
     unit: str = "dB"
 
     def word(self, scale: float) -> str:
@@ -105,6 +106,7 @@ def pictures(name: str, items: int, small: bool, split: str = "test_data") -> Se
         f"gaussian:auto,m={m}", share * fixed, tuple(share * g for g in grid),
         [*image_runs.picture_tasks(images)], score,
         {"d": 2, "out": 3, "width": width}, steps, 1e-3, 76, looks=3,
+        keys=(10, 11, 12, 13, 14, 15), grid_keys=3,
     )  # fmt: skip
 
 
@@ -119,7 +121,7 @@ def shepp(items: int, small: bool) -> Set:
     problems = []
     for task in tasks:
         seen = Sinogram(bins * np.asarray(task.sinogram), angles, "shepp")
-        cut = ct_task(seen, high=1.0, grid=min(bins, 192), holdout=0)
+        cut = ct_task(seen, high=1.0, grid=min(bins, 160), holdout=0)
         problems.append(ct_problem(cut))
 
     def score(k: int, field: Field) -> float:
@@ -130,7 +132,7 @@ def shepp(items: int, small: bool) -> Set:
         problems, plan_of(64 if small else 640, 1e-3, width=setting.width),
         f"gaussian:auto,m={setting.m}", 4.0, (2, 2.5, 3.2, 4, 5, 6.3, 8),
         [*tasks], score, {"d": 2, "out": 1, "width": setting.width}, setting.steps,
-        1e-3, 48 if small else 16, looks=3,
+        1e-3, 48 if small else 16, looks=3, keys=(10, 11, 12, 13, 14, 15),
     )  # fmt: skip
 
 
@@ -163,7 +165,7 @@ def mri(items: int, small: bool) -> Set:
         tuple(share * g for g in (2.5, 3.2, 4, 5, 6.2, 7.7)), [*tasks],
         lambda k, field: mri_runs.score(field, volumes[k]),
         {"d": 3, "out": 1, "width": setting.width}, setting.steps, setting.rate, 16,
-        looks=3, keys=(10,),
+        looks=3, keys=(10, 11, 12),
     )  # fmt: skip
 
 
@@ -181,12 +183,11 @@ def lego(items: int, small: bool) -> Set:
     network = {"width": setting.width, "layers": setting.layers}
     high = setting.gaussian / 26
     return Set(
-        [problem], plan_of(32 if small else 4000, setting.rate, **network), word,
-        setting.gaussian, tuple(high * g for g in (12, 16, 20, 23, 26, 30, 35, 42)),
+        [problem], plan_of(32 if small else 10_000, setting.rate, **network), word,
+        setting.gaussian, tuple(high * g for g in (13, 18, 26, 36)),
         [task], lambda k, field: float(nerf_runs.scores(task, field, test)[0].mean()),
         {"d": 3, "out": 4, "output": "identity", **network},
-        40 if small else 10_000, setting.rate, 20 if small else 500,
-        single=setting.stops[-1], together=4, keys=(0, 1),
+        setting.stops[-1], setting.rate, 20 if small else 500, together=4, keys=(0, 1),
     )  # fmt: skip
 
 

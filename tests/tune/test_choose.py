@@ -162,7 +162,7 @@ def test_no_scale_falls_out_of_a_seat_that_would_stay_empty():
 
 def test_what_lies_between_samples_bears_a_higher_scale():
     held = Moving(Clock(), jnp.asarray([1.0]))
-    problem = Problem("pixels", held, 1e40, 1, 1, "identity", 1.0, between=1.2)
+    problem = Problem("pixels", held, 1e40, 1, 1, "identity", 1.0, above=1.2)
     plan = Plan((1,), (), looks=1, seeds=1, rate=RATE, layers=1, width=1)
     assert choose(problem, WORD, plan).sigma == pytest.approx(1.2, rel=0.01)
 

@@ -18,10 +18,13 @@ CURVE = (
     "spread over seeds. Pale curves are earlier comparisons. The line marks the "
     "choice, the middle of the top"
 )
-BETWEEN = (
-    " and {:.0%} more: what lies between samples is nearer to them than those that "
-    "were held out, and bears a higher scale"
-)
+ABOVE = {
+    "views": " and {:.0%} more: scenes learn high frequencies late, and a fit is "
+    "longer than these trials",
+    "": " and {:.0%} more: what lies between samples is nearer to them than those that "
+    "were held out, and bears a higher scale",
+}
+"""By what was held out."""
 PREDICTED = " The kernel's prediction is moved to their height: its order counts."
 
 
@@ -53,8 +56,9 @@ def write_choice(
         *(f"<p>{html.escape(_sentence(note))}</p>" for note in _said(choice)),
     ]
     if figure is not None:
-        known, more = choice.predicted is not None, choice.between - 1
-        above = BETWEEN.format(more) if more > 0 else ""
+        known, more = choice.predicted is not None, choice.above - 1
+        why = ABOVE.get(choice.held, ABOVE[""])
+        above = why.format(more) if more > 0 else ""
         body += [
             "<h2>Which scale</h2>",
             f'<p class="note swipe">{CURVE}{above}.{PREDICTED if known else ""}</p>',

@@ -53,9 +53,9 @@ GPU = {
     "image": Size(1536, 2**12),
     "signal": Size(1536, 2**12),
     "shape": Size(896, 2**15),
-    "ct": Size(640, 192**2),
+    "ct": Size(640, 160**2),
     "mri": Size(608, 56**3),
-    "nerf": Size(4000, 1024),  # rays
+    "nerf": Size(10_000, 1024),  # rays
 }
 CPU = {
     "image": Size(1280, 1024),

@@ -61,8 +61,8 @@ class Choice:
     """Size and length of the networks that were trained for it."""
     held: str = "points"
     """What was held out."""
-    between: float = 1.0
-    """How much above the top of its curve the scale was taken (`Problem.between`)."""
+    above: float = 1.0
+    """How much above the top of its curve the scale was taken (`Problem.above`)."""
     cached: bool = False
 
     def to_json(self) -> str:

@@ -60,7 +60,7 @@ def choose(
     asked = {
         "passband": __version__, "data": problem.digest, "mapping": str(auto),
         "ladder": [problem.guess, problem.axes, SCALES, SPACING, AGAIN, MORE],
-        "top": [SHARP, problem.between],
+        "top": [SHARP, problem.above],
         "plan": repr(plan), "kernel": kernel, "train": train, "seed": seed,
         "platform": jax.default_backend(),
     }  # fmt: skip
@@ -113,8 +113,8 @@ def _choose(
         seconds["kernel"] = time.perf_counter() - begun
     best, told, notes = _best(problem, rungs, None if doubt else predicted, swept)
     notes += [] if doubt is None else [doubt]
-    between = 1.0 if swept is None else problem.between
-    best = dataclasses.replace(best, sigma=between * best.sigma)
+    above = 1.0 if swept is None else problem.above
+    best = dataclasses.replace(best, sigma=above * best.sigma)
     chosen = rung_at(auto, best.sigma, best.axes)
     return Choice(
         mapping=str(chosen.mapping),
@@ -140,7 +140,7 @@ def _choose(
         else rank_agreement(predicted, swept.mean(0)),
         seconds={k: round(v, 3) for k, v in seconds.items()},
         held=problem.name,
-        between=between,
+        above=above,
         trials={
             "steps": list(plan.rungs if swept is None else swept.rungs),
             "seeds": plan.seeds, "width": plan.width, "layers": plan.layers,

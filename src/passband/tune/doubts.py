@@ -51,7 +51,7 @@ def doubts(
         )
     if (few := _held_out(problem)) < FEW:
         notes.append(f"only {few} points could be held out: a rough choice")
-    sigma = problem.between * best.sigma
+    sigma = problem.above * best.sigma
     if problem.nyquist is not None and sigma > problem.nyquist:
         notes.append(f"it lies above the Nyquist frequency of {problem.nyquist:g}")
     return told, notes

@@ -87,7 +87,7 @@ def grid_problem(
         axes=None if axes is None else _xy(axes),
         nyquist=0.5 / apart,
         patches=_patches(whole, apart, seed) if blank > 0 else None,
-        between=BETWEEN,
+        above=BETWEEN,
         start=start,
         share=share,
         digest=_digest(values, there, apart, len(index), batch, output, start),

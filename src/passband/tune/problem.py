@@ -92,9 +92,8 @@ class Problem:
     patches: Patches | None = None
     coarse: Coarse | None = None
     """What the kernel looks at behind a linear instrument."""
-    between: float = 1.0
-    """How much higher the scale for what lies between samples is than the best one for
-    samples that are held out."""
+    above: float = 1.0
+    """How much higher the best scale of the fit is than that of the trials."""
     start: float | None = None
     """Where fields begin (`make_field`)."""
     share: float = 1.0
