@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=2000, help="of the fit")
     steps = parser.parse_args().steps
     scenes = {
-        "lego": (lego(), [0.5, 0.75, 1.1, 1.7, 2.5, 3.8, 5.7, 8.6]),
+        "lego": (lego(), [0.33, 0.5, 0.75, 1.1, 1.7, 2.5, 3.8, 5.7]),
         "toy": (
             nerf_runs.scene_of(Preset.SMALL),
             [0.25, 0.35, 0.5, 0.75, 1.1, 1.7, 2.5, 3.8],

@@ -127,3 +127,20 @@ def test_a_scene_outside_near_and_far_is_refused(folder: Path, tmp_path: Path, c
     assert main([*words, "--near", "20", "--far", "30"]) == 2
     assert "misses the scene" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_on_a_cpu_the_scale_of_a_scene_is_a_guess_unless_trials_are_asked_for(
+    folder: Path, tmp_path: Path, capsys
+):
+    out = tmp_path / "tune"
+    words = ["tune", "nerf", str(folder), "--out", str(out), "--json", "--width", "16"]
+    assert main(words) == 0
+    guessed = json.loads(capsys.readouterr().out)
+    assert guessed["curves"] == [] and not guessed["told"]
+    assert guessed["sigma"] == guessed["guess"]
+    assert "too short to tell" in (out / "report.html").read_text()
+    assert main([*words, "--steps", "16", "--batch", "8"]) == 0
+    tried = json.loads(capsys.readouterr().out)
+    assert [curve["steps"] for curve in tried["curves"]] == [4, 8, 16]
+    assert tried["above"] > 1
+    assert "a fit is longer than these trials" in (out / "report.html").read_text()

@@ -5,6 +5,8 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from ..auto import Auto
 from ..data.store import cache_folder
 from ..errors import InputError
@@ -21,6 +23,10 @@ from .fit_options import FitOptions
 from .tune_report import write_choice
 from .tune_trials import trials
 
+TOO_SHORT = (
+    "the trials of a scene that a CPU has time for are too short to tell: this is a "
+    "first guess; `passband tune nerf --steps 400` tries"
+)
 NOT_OF_A_FIT = {"mapping", "out", "json", "quiet", "kernel", "guess", "fresh", "steps",
                 "batch"}  # fmt: skip
 
@@ -48,6 +54,7 @@ def tune(job: FitJob, fit: type[FitOptions], options: Any, given: set[str]) -> i
     choice = choice_for(
         job, asked, auto, console, steps=options.steps, batch=options.batch,
         kernel=options.kernel, train=not options.guess, fresh=options.fresh,
+        insist=options.steps is not None,
     )  # fmt: skip
     folder = Path(options.out or f"runs/{source.stem}-tune")
     make_folder(folder)
@@ -84,15 +91,26 @@ def choice_for(
     kernel: bool = False,
     train: bool = True,
     fresh: bool = False,
+    insist: bool = False,
 ) -> Choice:
-    """The scale for a job that has read its files; the same question is asked once."""
+    """The scale for a job that has read its files; the same question is asked once.
+
+    Args:
+        insist: try scales even where trials are known to mislead.
+    """
     console.progress("choosing a scale", often=False)
+    on_cpu = jax.default_backend() == "cpu"
+    mislead = train and job.name == "nerf" and on_cpu and not insist
     problem, plan = trials(job, options, auto, steps=steps, batch=batch)
-    return choose(
-        problem, auto, plan, kernel=kernel, train=train, seed=options.seed,
+    choice = choose(
+        problem, auto, plan, kernel=kernel, train=train and not mislead,
+        seed=options.seed,
         cache=cache_folder() / "tune", fresh=fresh,
         say=lambda text: console.progress(f"choosing a scale: {text}"),
     )  # fmt: skip
+    if mislead:
+        choice = dataclasses.replace(choice, told=False, notes=[TOO_SHORT])
+    return choice
 
 
 def _text(choice: Choice) -> str:

@@ -35,8 +35,8 @@ STRETCH = 1.2
 sinogram, which leave a gap that the fit does not have (five phantoms of the sweep)."""
 LATER = 1.15
 """How much higher the best scale of a scene is after a fit than after trials a fifth as
-long, for high frequencies come late: 1.20 on Lego's validation views at 100 pixels and
-1.11 on the toy scene, with networks of 64 channels and 2000 steps."""
+long, for high frequencies come late: 1.11 on the toy scene, 1.28 on Lego at 100 pixels
+(`benchmarks/tune_length.py`), 1.20 there with the paper's views."""
 SCENE = 17.0
 """The paper's scale along the box of its scene: 26 radians per unit of the world."""
 
