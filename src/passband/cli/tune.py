@@ -108,8 +108,9 @@ def choice_for(
         cache=cache_folder() / "tune", fresh=fresh,
         say=lambda text: console.progress(f"choosing a scale: {text}"),
     )  # fmt: skip
-    if mislead:
-        choice = dataclasses.replace(choice, told=False, notes=[TOO_SHORT])
+    if mislead and choice.told:
+        notes = [*choice.notes, TOO_SHORT]
+        choice = dataclasses.replace(choice, told=False, notes=notes)
     return choice
 
 
