@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from passband.cli.device import device_name
-from passband.cli.mri_job import voxels_at_once
+from passband.cli.mri_job import microbatch_voxels
 from passband.data.masks import gaussian_mask
 from passband.data.volumes import head_phantom
 from passband.field import Field, make_field
@@ -135,7 +135,7 @@ def main() -> None:
     args = parser.parse_args()
     field = network(args.width, args.precision)
     room = parse_bytes(args.max_memory)
-    at_once = voxels_at_once(field, args.side**3, 1, room)
+    at_once = microbatch_voxels(field, args.side**3, 1, room)
     ways = {
         "k-space": seen_in_k_space(args.side),
         "direct": seen_directly(args.side),
@@ -151,18 +151,19 @@ def main() -> None:
         "side": args.side,
         "width": args.width,
         "max_memory": room,
-        "voxels_at_once": at_once,
+        "microbatch_voxels": at_once,
         "ways": found,
         "k-space over direct": round(whole / found["direct"]["ms_per_step"], 3),
         "parts over whole": round(found["k-space in parts"]["ms_per_step"] / whole, 3),
         "seconds of 1000 steps": round(whole, 2),
     }
     if args.large:
-        fits = voxels_at_once(field, args.large**3, 1, 2 * room)
+        fits = microbatch_voxels(field, args.large**3, 1, 2 * room)
         task = seen_in_k_space(args.large, fits)
         _, _, size, _ = compiled(task, field, args.precision, args.steps)
         result["large"] = {
-            "side": args.large, "room": 2 * room, "bytes": size, "voxels_at_once": fits
+            "side": args.large, "room": 2 * room, "bytes": size,
+            "microbatch_voxels": fits,
         }  # fmt: skip
     if args.check:
         result["psnr"] = check(args.precision)

@@ -20,6 +20,7 @@ from unittest import mock
 import jax.numpy as jnp
 import numpy as np
 
+from passband.atomic_write import atomic_write
 from passband.field import Field
 from passband.json_text import to_json
 from passband.ops.mlp import Precision
@@ -27,7 +28,6 @@ from passband.paper import registry, results
 from passband.paper.item import Preset
 from passband.train import work
 from passband.train.population import Part
-from passband.whole_file import whole_file
 
 ORIGIN = "counted afterwards from the shapes of the networks (benchmarks/paper_work.py)"
 
@@ -70,7 +70,7 @@ INSTEAD = {
     "train.population._compile": lambda parts, *others: ([None] * len(parts), {}),
     "train.population._stacked": lambda part, optimiser: part,
     "train.population._run_stack": idle_stack,
-    "paper.convergence.brief_population_chunk": Idle(),
+    "paper.convergence.population_chunk_without_autotune": Idle(),
     "paper.indirect.chunk": Idle(),
     "paper.nerf_runs.population_chunk": Idle(),
     "paper.table5.without_network": no_others,
@@ -92,7 +92,7 @@ def write(path: Path, flop: int) -> None:
     noted["pflop"] = float(f"{flop / 1e15:.4g}")
     noted["tflops"] = float(f"{flop / 1e12 / noted['seconds']:.4g}")
     noted["work"] = ORIGIN
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         part.write_text(to_json(content, indent=2) + "\n", encoding="utf-8")
 
 

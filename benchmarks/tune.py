@@ -119,15 +119,15 @@ def scores(
 def train(data: Set, some: Sequence[Column]) -> list[list[float]]:
     """The columns as one stack; the median of the last looks at each network."""
     items = range(len(data.problems))
-    lanes = [(k, column.words[k], column.key) for column in some for k in items]
+    trials = [(k, column.words[k], column.key) for column in some for k in items]
     config = Config(data.steps, data.rate, data.every, "auto")
     states = [
         start(field_of(data, word, key), config, key=jax.random.PRNGKey(0))
-        for _, word, key in lanes
+        for _, word, key in trials
     ]
-    task, axes = stack([data.tasks[k] for k, _, _ in lanes])
+    task, axes = stack([data.tasks[k] for k, _, _ in trials])
     state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-    size = len(lanes)
+    size = len(trials)
     leaves, structure = jax.tree.flatten((task, state, axes))
     name = structure, tuple(np.shape(leaf) for leaf in leaves), data.every
     if name not in _PROGRAMS:
@@ -139,7 +139,7 @@ def train(data: Set, some: Sequence[Column]) -> list[list[float]]:
         state, _ = _PROGRAMS[name](task, state, axes, adam(), data.every)
         if done > chunks - data.looks:
             exact = unstack(state.field.with_precision(Precision.FLOAT32), size)
-            pairs = zip(lanes, exact, strict=True)
+            pairs = zip(trials, exact, strict=True)
             seen.append([data.score(k, field) for (k, _, _), field in pairs])
     middle = np.median(seen, axis=0).reshape(len(some), -1)
     return middle.tolist()

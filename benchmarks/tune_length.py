@@ -56,7 +56,7 @@ def top(scene: Scene, sigmas: list[float], steps: int, rays: int) -> float:
     task = nerf_task(scene, batch=rays, samples=48)
     held = nerf_problem(task, views_in(nerf_runs.WORLD, scene.val)).held
     assert held is not None
-    plan = Plan((steps // 4, steps // 2, steps), NOBODY, rate=2e-3, width=64, seats=2)
+    plan = Plan((steps // 4, steps // 2, steps), NOBODY, rate=2e-3, width=64, slots=2)
     words = [parse_mapping(f"gaussian:{s},m=64") for s in sigmas]
     swept = sweep(held, words, plan, d=3, out=4, output="identity")
     levels = swept.mean(-1)

@@ -13,7 +13,7 @@ from passband.data.masks import hold_out
 from passband.data.sinograms import Sinogram
 from passband.field import Field
 from passband.forward.kspace import KSpace, crop
-from passband.ops.brief import brief_jit
+from passband.ops.without_autotune import jit_without_autotune
 from passband.paper import ct_runs, image_runs, mri_runs, nerf_runs, shape_runs
 from passband.paper.item import Preset
 from passband.tasks.ct import ct_task
@@ -74,7 +74,7 @@ def plan_of(steps: int, rate: float | Rate, **network: Any) -> Plan:
     return Plan(rungs=rungs_to(steps), rate=rate, **network)
 
 
-@brief_jit
+@jit_without_autotune
 def _square(
     field: Field, coords: Float[Array, "n 2"], values: Float[Array, "n c"]
 ) -> Scalar:

@@ -1,12 +1,12 @@
-"""Does a change of the code change a number? One tiny fit of each kind, and what follows.
+"""Does a change of the code change a number? A tiny fit of each kind, and more.
 
     python benchmarks/unchanged.py --write before.json   # before the change
     python benchmarks/unchanged.py --against before.json # after it: equal, not close
     python benchmarks/unchanged.py --against before.json --results OLD NEW
 
-Fits, choices, renders and ONNX files of six small inputs made here, seed 0, on a CPU; the
-last form also compares the numbers of two folders of `passband paper all --preset smoke
---companions`. Machines differ in the last bits, so that the file is made anew on each.
+Fits, choices, renders and ONNX files of six small inputs made here, seed 0, on a CPU;
+the last form also compares the numbers of two folders of `passband paper all --preset
+smoke --companions`. Machines differ in the last bits: make the file anew on each.
 """
 
 import argparse
@@ -29,8 +29,8 @@ FITS = {
     "image": ("photo.png", "--steps", "60", "--batch", "128", "--mapping",
               "gaussian:4,m=8", "--holdout", "quarter"),
     "signal": ("tone.wav", "--steps", "60", "--batch", "64"),
-    "shape": ("ball.obj", "--steps", "300", "--batch", "512", "--mapping",
-              "gaussian:1,m=16,norm=1", "--labels", "labels.safetensors"),
+    "shape": ("ball.obj", "--steps", "600", "--batch", "512", "--width", "32",
+              "--mapping", "gaussian:1,m=16,norm=1", "--labels", "labels.safetensors"),
     "ct": ("--simulate", "disc.npy", "--steps", "60", "--batch", "256", "--mapping",
            "gaussian:2,m=8", "--views", "16"),
     "mri": ("--simulate", "volume.npy", "--steps", "30", "--fraction", "0.5",
@@ -75,7 +75,7 @@ def make_inputs(folder: Path) -> None:
     z, y, x = np.mgrid[:12, :12, :8] / 12 - 0.5
     np.save(folder / "volume.npy", np.exp(-12 * (x**2 + y**2 + z**2)).astype("f4"))
     # An octahedron off its origin: inside is |x| + |y| + |z| < 1.
-    corners = np.concatenate([np.eye(3), -np.eye(3)]) + [5.0, 1.0, -2.0]
+    corners = np.array([5.0, 1.0, -2.0]) + np.concatenate([np.eye(3), -np.eye(3)])
     faces = [(1, 2, 3), (2, 4, 3), (4, 5, 3), (5, 1, 3), (2, 1, 6), (4, 2, 6),
              (5, 4, 6), (1, 5, 6)]  # fmt: skip
     lines = ["v {} {} {}".format(*v) for v in corners]
@@ -165,7 +165,7 @@ def measure(kinds: list[str]) -> dict[str, Any]:
         for kind in kinds:
             print(kind, file=sys.stderr, flush=True)
             run = folder / f"run-{kind}"
-            fit = passband(folder, "fit", kind, *FITS[kind], "--out", run, *SMALL)
+            fit = passband(folder, "fit", kind, *SMALL, *FITS[kind], "--out", run)
             log = (run / "metrics.jsonl").read_text().splitlines()
             found[f"{kind} fit"] = {
                 "result": without_time(fit),

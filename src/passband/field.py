@@ -14,9 +14,9 @@ from jaxtyping import Array, Float
 
 from .errors import InputError
 from .mappings import AnyKey, Encoding, FourierFeatures, Mapping
-from .ops.brief import brief_jit
 from .ops.fused import fits, fused_field, fused_mlp
-from .ops.mlp import FEW, Precision, mlp
+from .ops.mlp import SMALL_FAN_IN, Precision, mlp
+from .ops.without_autotune import jit_without_autotune
 from .words import parse_mapping
 
 OUTPUTS: dict[str, Callable[[Array], Array]] = {
@@ -76,7 +76,7 @@ class Field(eqx.Module):
         encoding = self.encoding
         weights, biases = self.mlp.effective()
         if fits(coords.shape[0], encoding.dims, weights, self.precision):
-            if encoding.features <= FEW:
+            if encoding.features <= SMALL_FAN_IN:
                 x = jax.vmap(encoding)(coords)
                 return fused_mlp(x, weights, biases)
             if isinstance(encoding, FourierFeatures) and not self.trains:
@@ -129,7 +129,7 @@ class Field(eqx.Module):
         return mask
 
 
-@brief_jit
+@jit_without_autotune
 def _batch(field: Field, coords: Array) -> Array:
     return field.batch(coords)
 

@@ -25,11 +25,11 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
+from .atomic_write import write_bytes
 from .errors import InputError
 from .field import MLP, OUTPUTS, Field
 from .json_text import to_json
 from .mappings import FourierFeatures, Identity
-from .whole_file import write_bytes
 
 FORMAT = 1
 _LARGEST_HEADER = 1 << 20

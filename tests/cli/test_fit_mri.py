@@ -14,7 +14,7 @@ from passband.cli.console import Console
 from passband.cli.fit_mri import Options
 from passband.cli.main import main
 from passband.cli.mri_input import measurement
-from passband.cli.mri_job import coarser, looks_of, voxels_at_once, waited
+from passband.cli.mri_job import coarser, looks_of, microbatch_voxels, waited
 from passband.data.volumes import head_phantom, write_volume
 from passband.errors import InputError
 from passband.field import make_field
@@ -158,12 +158,12 @@ def test_parts_fit_the_memory():
     field = eqx.filter_eval_shape(
         lambda: make_field("gaussian:5,m=64", d=3, out=1, key=jax.random.key(0))
     )
-    assert voxels_at_once(field, 1000, 1, 2**30) == 1000
-    few = voxels_at_once(field, 96**3, 1, 2**28)
+    assert microbatch_voxels(field, 1000, 1, 2**30) == 1000
+    few = microbatch_voxels(field, 96**3, 1, 2**28)
     assert 10_000 < few < 96**3
-    assert few > voxels_at_once(field, 96**3, 4, 2**28)
+    assert few > microbatch_voxels(field, 96**3, 4, 2**28)
     with pytest.raises(InputError, match="coarser grid"):
-        voxels_at_once(field, 192**3, 1, 2**28)
+        microbatch_voxels(field, 192**3, 1, 2**28)
 
 
 def test_a_coarser_grid_keeps_the_shape():

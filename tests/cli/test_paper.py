@@ -13,7 +13,15 @@ from passband.cli.main import main
 from passband.data.store import known_set
 from passband.errors import InputError
 from passband.paper import registry, results
-from passband.paper.item import Assembled, Item, Number, Outcome, Preset, Say, judge
+from passband.paper.item import (
+    Assembled,
+    Item,
+    Number,
+    Outcome,
+    Preset,
+    Progress,
+    judge,
+)
 from passband.plot.style import new_figure
 
 
@@ -31,8 +39,8 @@ class Fake(Item):
     companions: tuple[str, ...] = ()
     seeds: int = 0
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
-        say("running")
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
+        progress("running")
         self.runs += 1
         if self.missing:
             raise InputError(f"data set `{self.missing}` is not there")
@@ -292,7 +300,7 @@ def test_all_stops_at_a_full_disk_and_keeps_what_is_finished(
 
 
 def test_all_goes_on_past_an_item_that_breaks(items, out, monkeypatch, capsys):
-    def broken(preset: Preset, say: Say) -> Outcome:
+    def broken(preset: Preset, progress: Progress) -> Outcome:
         raise RuntimeError("out of memory")
 
     items["fig8"].run = broken
@@ -305,7 +313,7 @@ def test_all_goes_on_past_an_item_that_breaks(items, out, monkeypatch, capsys):
 
 
 def test_an_interrupted_all_says_how_to_go_on(items, out, capsys):
-    def interrupted(preset: Preset, say: Say) -> Outcome:
+    def interrupted(preset: Preset, progress: Progress) -> Outcome:
         raise KeyboardInterrupt
 
     items["fig9"].run = interrupted

@@ -28,7 +28,7 @@ def test_a_sinogram_keeps_its_numbers(save, disc):
     found = read_sinogram(save(7 * disc), "0:180:12")
     np.testing.assert_allclose(found.values, 7 * disc, rtol=1e-6)
     np.testing.assert_allclose(found.angles, np.arange(12) * 15)
-    assert found.doubts == () and found.name == "sinogram"
+    assert found.warnings == () and found.name == "sinogram"
 
 
 def test_half_precision_is_read(save, disc):
@@ -79,21 +79,21 @@ def test_a_wrong_count_names_both(save, disc):
 def test_a_transposed_sinogram_is_told(save, disc):
     with pytest.raises(InputError, match=r"looks transposed.*\(12, 30\)"):
         read_sinogram(save(disc.T), "0:180:12")
-    [doubt] = read_sinogram(save(disc.T), "0:180:30").doubts
-    assert "looks transposed" in doubt
+    [warning] = read_sinogram(save(disc.T), "0:180:30").warnings
+    assert "looks transposed" in warning
 
 
 def test_radians_raise_a_doubt(save, disc, tmp_path):
     np.save(tmp_path / "radians.npy", np.deg2rad(np.arange(12) * 15.0))
-    [doubt] = read_sinogram(save(disc), str(tmp_path / "radians.npy")).doubts
-    assert "radians" in doubt
+    [warning] = read_sinogram(save(disc), str(tmp_path / "radians.npy")).warnings
+    assert "radians" in warning
 
 
 def test_intensities_and_negative_values_raise_a_doubt(save, disc):
-    [doubt] = read_sinogram(save(np.exp(-disc)), "0:180:12").doubts
-    assert "-log(I / I0)" in doubt
-    [doubt] = read_sinogram(save(disc - 0.2), "0:180:12").doubts
-    assert "goes down to -0.2" in doubt
+    [warning] = read_sinogram(save(np.exp(-disc)), "0:180:12").warnings
+    assert "-log(I / I0)" in warning
+    [warning] = read_sinogram(save(disc - 0.2), "0:180:12").warnings
+    assert "goes down to -0.2" in warning
 
 
 @pytest.mark.parametrize(

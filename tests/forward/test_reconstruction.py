@@ -54,7 +54,7 @@ def noisy(head) -> jax.Array:
 
 
 @pytest.fixture(scope="module")
-def keep() -> jax.Array:
+def train_mask() -> jax.Array:
     return jnp.asarray(np.random.default_rng(1).random(A.output_shape) > 0.1)
 
 
@@ -101,11 +101,11 @@ def test_seen_directly_it_is_the_denoising_of_scikit_image():
     np.testing.assert_allclose(ours, theirs, atol=2e-3)
 
 
-def test_the_chosen_weight_is_the_largest_of_the_best(head, noisy, keep):
-    found = chosen_total_variation(A, noisy, keep, search=80)
+def test_the_chosen_weight_is_the_largest_of_the_best(head, noisy, train_mask):
+    found = chosen_total_variation(A, noisy, train_mask, search=80)
     errors, lowest = list(found.errors.values()), min(found.errors.values())
     assert lowest < min(errors[0], errors[-1])
-    near = lowest * (1 + 1 / np.sqrt(2 * np.sum(~np.asarray(keep))))
+    near = lowest * (1 + 1 / np.sqrt(2 * np.sum(~np.asarray(train_mask))))
     assert found.errors[found.weight] <= near
     assert all(e > near for w, e in found.errors.items() if w > found.weight)
     assert found.values.min() >= 0
@@ -114,8 +114,8 @@ def test_the_chosen_weight_is_the_largest_of_the_best(head, noisy, keep):
     )
 
 
-def test_sart_stops_where_held_out_rays_are_best(head, noisy, keep):
-    found = sart(A, noisy, keep)
+def test_sart_stops_where_held_out_rays_are_best(head, noisy, train_mask):
+    found = sart(A, noisy, train_mask)
     assert found.errors[found.sweeps - 1] == min(found.errors)
     assert len(found.errors) == 20 and found.values.min() >= 0
     assert error(found.values, head) < error(filtered_backprojection(A, noisy), head)
@@ -127,9 +127,9 @@ def test_sart_without_noise_comes_to_fit_every_ray(head):
     assert error(A(jnp.asarray(values)), clean) < 0.02 * float(jnp.linalg.norm(clean))
 
 
-def test_a_free_grid_fits_what_it_sees(head, noisy, keep):
-    values = free_grid(A, noisy, keep, steps=300)
-    off = jnp.where(keep, A(values) - noisy, 0)
+def test_a_free_grid_fits_what_it_sees(head, noisy, train_mask):
+    values = free_grid(A, noisy, train_mask, steps=300)
+    off = jnp.where(train_mask, A(values) - noisy, 0)
     assert float(jnp.linalg.norm(off)) < 0.15 * float(jnp.linalg.norm(noisy))
     assert float(values.min()) >= 0 and float(values.max()) <= 1
 

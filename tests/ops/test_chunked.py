@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from passband.ops.chunked import by_parts
+from passband.ops.chunked import chunked_map
 
 
 def waves(params, index):
@@ -22,7 +22,7 @@ def arrays(seed: int = 0):
 
 
 def loss(moving, resting, at_once: int):
-    out = by_parts(waves, (moving, resting), 23, at_once)
+    out = chunked_map(waves, (moving, resting), 23, at_once)
     assert out.shape == (23, 2)
     return jnp.sum(jnp.cumsum(out, axis=0) ** 2), out  # every part needs all of them
 
@@ -56,7 +56,7 @@ def test_memory_is_that_of_a_part():
 
     def needed(at_once: int) -> int:
         def total(W, b):
-            return jnp.sum(jnp.cumsum(by_parts(wide, (W, b), 8192, at_once), 0) ** 2)
+            return jnp.sum(jnp.cumsum(chunked_map(wide, (W, b), 8192, at_once), 0) ** 2)
 
         W, b = jnp.eye(64), jnp.ones(64)
         program = jax.jit(jax.grad(total)).lower(W, b).compile()

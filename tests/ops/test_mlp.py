@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from passband.errors import InputError
-from passband.ops.mlp import FEW, Precision, hidden_of_few, mlp
+from passband.ops.mlp import SMALL_FAN_IN, Precision, hidden_of_few, mlp
 
 
 def _network(seed=0, sizes=(40, 64, 64, 3)):
@@ -78,8 +78,8 @@ def test_raw_coordinates_are_not_rounded():
 
 def test_the_gradient_of_a_few_inputs_has_twice_the_bits():
     rng = np.random.default_rng(1)
-    x = rng.random((3000, FEW)).astype(np.float32)
-    W = (rng.normal(size=(FEW, 32)) / 4).astype(np.float32)
+    x = rng.random((3000, SMALL_FAN_IN)).astype(np.float32)
+    W = (rng.normal(size=(SMALL_FAN_IN, 32)) / 4).astype(np.float32)
     g = rng.integers(-3, 4, size=(3000, 32)).astype(np.float64)  # exact in bfloat16
     _, pull = jax.vjp(hidden_of_few, jnp.asarray(x), jnp.asarray(W), jnp.zeros(32))
     dx, dW, db = pull(jnp.asarray(g, jnp.bfloat16))

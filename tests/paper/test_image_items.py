@@ -139,7 +139,7 @@ def test_an_item_reports_its_companions(monkeypatch, tmp_path, capsys):
         def __init__(self, id: str, *companions: str):
             self.id, self.companions = id, companions
 
-        def run(self, preset, say):
+        def run(self, preset, progress):
             return Outcome((Number("best scale", 10, 9.5), Number("other", None, 3)))
 
         def draw(self, outcome):

@@ -102,9 +102,9 @@ def test_other_keys_stand_in_their_row_and_column(monkeypatch):
     setting = SETTINGS[Preset.SMOKE]
     field = field_of("none", setting)
 
-    def told(words, shapes, given, *, keys, say):
+    def told(words, shapes, given, *, keys, progress):
         """Networks whose score says what was asked for."""
-        del given, say
+        del given, progress
         rank = {setting.word(row): k for k, row in enumerate(ROWS)}
         pairs = zip(words, keys, strict=True)
         score = [0.1 * rank[w] + 0.01 * key for w, key in pairs]

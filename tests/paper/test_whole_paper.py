@@ -10,10 +10,10 @@ import pytest
 from passband.errors import InputError
 from passband.export.paper_report import Entry, Row, embedded, write_page
 from passband.paper import fig1, plan, registry, results, table1, table2
+from passband.paper.captions import CAPTIONS, REASONS
 from passband.paper.item import Assembled, Number, Outcome, Preset
 from passband.paper.readme_table import BEGIN, END, updated
 from passband.paper.report import write_paper_report
-from passband.paper.shows import SHOWS, WHY
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
@@ -44,8 +44,8 @@ def test_what_is_put_together_comes_after_its_parts():
 
 
 def test_every_item_says_what_it_shows_in_two_sentences():
-    assert sorted(SHOWS) == sorted(registry.IDS)
-    for id, text in SHOWS.items():
+    assert sorted(CAPTIONS) == sorted(registry.IDS)
+    for id, text in CAPTIONS.items():
         assert len(re.findall(r"\.(?: |$)", text.replace("Fig. ", ""))) == 2, id
 
 
@@ -191,7 +191,7 @@ def test_what_differs_in_full_has_its_reason():
     for id in registry.IDS:
         if results.exists(RESULTS, Preset.FULL, id):
             found = results.load(RESULTS, Preset.FULL, id, arrays=False)
-            assert (found.outcome.verdict == "differs") <= (id in WHY), id
+            assert (found.outcome.verdict == "differs") <= (id in REASONS), id
 
 
 def test_the_readme_agrees_with_the_results():
@@ -262,7 +262,7 @@ def test_the_page_of_full_runs(tmp_path: Path):
     page = write_paper_report(tmp_path, Preset.FULL).read_text()
     assert page.count("<section") == 26 and page.count("<img") == 1
     assert "fig7.json` is damaged" in page and "How far a seed moves Table 3" in page
-    assert WHY["table3"].replace("'", "&#x27;") in page
+    assert REASONS["table3"].replace("'", "&#x27;") in page
     content = json.loads((RESULTS / "full" / "fig2.json").read_text())
     for claim in content["claims"]:
         assert claim["claim"].replace("<", "&lt;").replace("'", "&#x27;") in page

@@ -55,7 +55,7 @@ def test_the_loss_is_half_the_mean_square_of_the_rays_kept(sinogram):
     values = task.predict(field)
     seen = np.asarray(task.forward(jnp.asarray(values)))
     square = (seen - np.asarray(task.sinogram)) ** 2
-    mean = square[np.asarray(task.keep)].mean()
+    mean = square[np.asarray(task.train_mask)].mean()
     np.testing.assert_allclose(loss_of(task, field), mean / 2, rtol=1e-4)
     whole = ct_task(sinogram, high=300.0, pixel=0.5, holdout=0.0)
     np.testing.assert_allclose(loss_of(whole, field), square.mean() / 2, rtol=1e-4)
@@ -74,12 +74,15 @@ def test_the_bound_on_the_density_holds(sinogram):
 
 
 def test_few_views_lose_rays_and_many_lose_views():
-    keep = kept_rays((20, 500), 0.05, 0)
-    assert keep is not None and 0.03 < 1 - keep.mean() < 0.07
-    assert keep.any(axis=1).all()
-    keep = kept_rays((60, 50), 0.05, 0)
-    assert keep is not None and (keep.all(axis=1) | ~keep.any(axis=1)).all()
-    assert (~keep.any(axis=1)).sum() == 3
+    train_mask = kept_rays((20, 500), 0.05, 0)
+    assert train_mask is not None and 0.03 < 1 - train_mask.mean() < 0.07
+    assert train_mask.any(axis=1).all()
+    train_mask = kept_rays((60, 50), 0.05, 0)
+    assert (
+        train_mask is not None
+        and (train_mask.all(axis=1) | ~train_mask.any(axis=1)).all()
+    )
+    assert (~train_mask.any(axis=1)).sum() == 3
     assert kept_rays((20, 50), 0.0, 0) is None
     with pytest.raises(InputError, match=r"`holdout` \(=1\)"):
         kept_rays((20, 50), 1.0, 0)
@@ -87,9 +90,12 @@ def test_few_views_lose_rays_and_many_lose_views():
 
 def test_what_is_held_out_does_not_reach_the_loss(sinogram):
     task = ct_task(sinogram, high=300.0, pixel=0.5)
-    assert task.keep is not None
+    assert task.train_mask is not None
     spoilt = CTTask(
-        task.forward, jnp.where(task.keep, task.sinogram, 7.0), task.keep, SIDE
+        task.forward,
+        jnp.where(task.train_mask, task.sinogram, 7.0),
+        task.train_mask,
+        SIDE,
     )
     field = field_of()
     assert loss_of(task, field) == loss_of(spoilt, field)
@@ -122,9 +128,12 @@ def test_baselines_use_the_rays_kept(sinogram, head):
     psnrs = {name: score["psnr"] for name, score in scores.items()}
     assert psnrs["TV"] == max(psnrs.values())
     assert min(psnrs.values()) > 12
-    assert task.keep is not None
+    assert task.train_mask is not None
     spoilt = CTTask(
-        task.forward, jnp.where(task.keep, task.sinogram, 7.0), task.keep, SIDE
+        task.forward,
+        jnp.where(task.train_mask, task.sinogram, 7.0),
+        task.train_mask,
+        SIDE,
     )
     again = baselines(spoilt, iterations=40, search=40, steps=100)
     for name in ("FBP", "free grid"):  # the others choose by what is held out

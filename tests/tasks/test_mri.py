@@ -94,10 +94,10 @@ def test_volumes_share_their_mask_in_a_stack():
 def test_without_a_network():
     """Held-out pairs cannot be guessed by zero filling, and TV is nearer than it."""
     truth = head_phantom(24, dims=2)
-    train, held = hold_out(gaussian_mask((24, 24), 0.5), 0.1)
+    train, test_mask = hold_out(gaussian_mask((24, 24), 0.5), 0.1)
     forward = KSpace(jnp.asarray(train))
-    whole = KSpace(jnp.asarray(train | held))
-    one = MriTask(forward, whole(jnp.asarray(truth)), jnp.asarray(held))
+    whole = KSpace(jnp.asarray(train | test_mask))
+    one = MriTask(forward, whole(jnp.asarray(truth)), jnp.asarray(test_mask))
     images = baselines(one, steps=240)
     assert list(images) == ["zero-filled", "total variation", "free grid"]
     scores = {k: against(v, truth, 1.0) | one.errors(v) for k, v in images.items()}

@@ -15,7 +15,7 @@ from passband.data.images import Image
 from passband.field import make_field
 from passband.tasks.image import image_task
 from passband.train import population
-from passband.train.loop import SEARCHED, Config, chunk, run, start
+from passband.train.loop import AUTOTUNE_FLOP, Config, chunk, run, start
 from passband.train.memory import bytes_of_run
 from passband.train.population import population_chunk, run_population, stack
 from passband.train.state import adam
@@ -183,7 +183,7 @@ def test_parts_are_of_one_size_where_that_takes_few_more():
 
 def test_programs_are_made_once_and_searched_only_where_that_pays(monkeypatch):
     made = []
-    for name in ("population_chunk", "brief_population_chunk"):
+    for name in ("population_chunk", "population_chunk_without_autotune"):
         real: Any = getattr(population, name)
 
         def lower(*arguments, name=name, real=real):
@@ -194,10 +194,10 @@ def test_programs_are_made_once_and_searched_only_where_that_pays(monkeypatch):
     config = Config(steps=7, every=7)
     run_population(TASKS, _fields(), config, keys=KEYS)
     run_population(TASKS, _fields(), config, keys=KEYS)
-    assert made == ["brief_population_chunk"]
-    monkeypatch.setitem(SEARCHED, False, 0)
+    assert made == ["population_chunk_without_autotune"]
+    monkeypatch.setitem(AUTOTUNE_FLOP, False, 0)
     run_population(TASKS, _fields(), config, keys=KEYS)
-    assert made == ["brief_population_chunk", "population_chunk"]
+    assert made == ["population_chunk_without_autotune", "population_chunk"]
 
 
 def test_all_training_is_counted():

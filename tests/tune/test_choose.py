@@ -23,7 +23,7 @@ from passband.tune import (
     points_problem,
 )
 
-PLAN = Plan(rungs=(30, 60), keep=(4,), rate=1e-2, layers=2, width=24, looks=1, seats=2)
+PLAN = Plan(rungs=(30, 60), keep=(4,), rate=1e-2, layers=2, width=24, looks=1, slots=2)
 WORD = "gaussian:auto,m=16"
 
 
@@ -41,7 +41,7 @@ def test_a_small_picture_has_a_top_between_too_low_and_too_high(tmp_path):
     x, y = plane()
     values = 0.5 + 0.2 * np.sin(12 * x + 5 * y) + 0.2 * np.cos(14 * y - 3 * x)
     first = chosen(values, cache=tmp_path)
-    assert first.told
+    assert first.conclusive
     assert first.cost[0] is not None
     assert first.cost[0] > 1  # far too low
     assert first.cost[-1] is not None
@@ -61,14 +61,14 @@ def test_a_small_picture_has_a_top_between_too_low_and_too_high(tmp_path):
 
 def test_noise_is_called_noise():
     found = chosen(np.random.default_rng(0).random((16, 16)))
-    assert not found.told
+    assert not found.conclusive
     assert "look like noise" in found.notes[0]
 
 
 def test_a_single_edge_and_a_picture_that_is_not_square():
     x, y = plane()
     edge = chosen((x + y > 0.9).astype(float))
-    assert edge.told
+    assert edge.conclusive
     x, y = plane(8, 32)
     wide = chosen(0.5 + 0.2 * np.sin(24 * x + 9 * y) + 0.2 * np.cos(22 * y - 18 * x))
     assert wide.sigma > 0
@@ -78,14 +78,14 @@ def test_a_single_edge_and_a_picture_that_is_not_square():
 @pytest.mark.parametrize("shape", [(1, 1), (2, 3), (24, 24)])
 def test_what_says_nothing_is_guessed_and_said_so(shape):
     found = chosen(np.full(shape, 0.3))
-    assert not found.told
+    assert not found.conclusive
     assert found.notes == ["all values are equal: any scale fits them"]
     assert found.sigma == found.guess > 0
 
 
 def test_too_few_points_are_a_guess():
     found = chosen(np.random.default_rng(0).random((2, 3)))
-    assert not found.told
+    assert not found.conclusive
     assert "too few points" in found.notes[0]
 
 
@@ -134,7 +134,7 @@ def chosen_as_if(tops: tuple[float, ...], **more) -> Choice:
     held = Moving(Clock(), jnp.asarray(tops))
     problem = Problem("pixels", held, 1e40, 1, 1, "identity", 1.0)
     options: dict = {"rungs": (1, 2, 3), "looks": 1, "seeds": 1, "rate": RATE,
-                     "layers": 1, "width": 1, "seats": 1} | more  # fmt: skip
+                     "layers": 1, "width": 1, "slots": 1} | more  # fmt: skip
     return choose(problem, WORD, Plan(**options))
 
 
@@ -155,9 +155,9 @@ def test_scales_beside_the_best_come_back_and_are_tried_to_the_end():
 
 
 def test_no_scale_falls_out_of_a_seat_that_would_stay_empty():
-    found = chosen_as_if((0.4, 0.4, 1.2), seats=6)
+    found = chosen_as_if((0.4, 0.4, 1.2), slots=6)
     assert reached(found, 3) == [0, 1, 2, 3, 4, 5]
-    assert reached(chosen_as_if((0.4, 0.4, 0.4), seats=None), 3) == list(range(8))
+    assert reached(chosen_as_if((0.4, 0.4, 0.4), slots=None), 3) == list(range(8))
 
 
 def test_what_lies_between_samples_bears_a_higher_scale():
@@ -170,11 +170,11 @@ def test_what_lies_between_samples_bears_a_higher_scale():
 def test_scales_that_are_as_good_are_named():
     found = chosen_as_if((1.0, 1.0, 1.0))
     assert found.sigma == pytest.approx(1.0, rel=0.01)
-    assert "sigma from 0.816 to 1.22 cannot be told apart" in found.notes[0]
+    assert "sigma from 0.816 to 1.22 cannot be conclusive apart" in found.notes[0]
 
 
 def test_a_neighbour_that_was_left_out_is_named():
-    found = chosen_as_if((0.4, 0.4, 1.2), back=1)
+    found = chosen_as_if((0.4, 0.4, 1.2), revivals=1)
     assert reached(found, 3) == [0, 1, 2, 3]
     assert found.untried == [pytest.approx(1.5**0.5)]
     assert "sigma 1.22 fell out early, not tried to the end" in found.notes[0]

@@ -10,7 +10,7 @@ from passband.mappings import Gaussian, Positional
 from passband.tune.grid import grid_problem
 from passband.tune.ladder import beyond, ladder, neighbours, rung_at, top_of
 from passband.tune.spectrum import AT_WHITE, axis_shares, first_guess
-from passband.tune.sweep import survivors
+from passband.tune.sweep import successive_halving
 from passband.words import parse_mapping
 
 
@@ -101,10 +101,10 @@ def test_the_top_lies_between_scales_where_their_levels_put_it():
 def test_who_goes_on_has_both_sides_of_the_best():
     score = np.array([1.0, 2.0, 3.0, 9.0, 4.0, 8.0, 7.0])
     row = ladder(auto("gaussian:auto"), 9.0, count=7, spacing=2.0)
-    assert survivors(score, 3, neighbours(row)) == [2, 3, 4]
-    assert survivors(score, 5, neighbours(row)) == [2, 3, 4, 5, 6]
+    assert successive_halving(score, 3, neighbours(row)) == [2, 3, 4]
+    assert successive_halving(score, 5, neighbours(row)) == [2, 3, 4, 5, 6]
     score[[0, 1, 4, 6]] = np.nan  # fallen out
-    assert survivors(score, 2, neighbours(row)) == [2, 3]
+    assert successive_halving(score, 2, neighbours(row)) == [2, 3]
 
 
 def test_neighbours_have_the_same_axes():

@@ -43,8 +43,12 @@ def test_held_rays_are_neither_trained_on_nor_the_fits_own_test(holdout):
     task = ct_task(sinogram, high=1.0, holdout=holdout)
     held = ct_problem(task).held
     assert isinstance(held, HeldRays)
-    train, out = np.asarray(held.task.keep), np.asarray(held.out)
-    known = np.ones((6, 24), bool) if task.keep is None else np.asarray(task.keep)
+    train, out = np.asarray(held.task.train_mask), np.asarray(held.out)
+    known = (
+        np.ones((6, 24), bool)
+        if task.train_mask is None
+        else np.asarray(task.train_mask)
+    )
     assert not (train & out).any()
     np.testing.assert_array_equal(train | out, known)
     network = field(2)

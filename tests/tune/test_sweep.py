@@ -1,4 +1,4 @@
-"""Lanes and seats: what a sweep trains is what each run would be by itself."""
+"""Trials and slots: what a sweep trains is what each run would be by itself."""
 
 import dataclasses
 
@@ -31,7 +31,7 @@ def test_a_lane_is_the_run_it_would_be_alone_and_halving_drops_the_worst():
     assert isinstance(problem.held, HeldPoints)
     mappings = [Gaussian(s, m=8) for s in (0.3, 1.0, 3.0, 9.0)]
     plan = Plan(rungs=(6, 12), keep=(2,), seeds=2, rate=5e-3, layers=2, width=8,
-                looks=2, back=0, seats=3)  # fmt: skip
+                looks=2, revivals=0, slots=3)  # fmt: skip
     found = sweep(problem.held, mappings, plan, **NETWORK)
     assert found.steps.tolist() == [3, 6, 9, 12]
     alive = np.isfinite(found.errors).all(axis=2).sum(axis=1)
@@ -40,7 +40,7 @@ def test_a_lane_is_the_run_it_would_be_alone_and_halving_drops_the_worst():
     best = found.at(0).mean(axis=1).argmin()
     assert best in kept
     # With one scale left, those beside it come back, and are as if they never left.
-    plan = dataclasses.replace(plan, keep=(1,), back=2)
+    plan = dataclasses.replace(plan, keep=(1,), revivals=2)
     back = sweep(problem.held, mappings, plan, beside=[[2], [3], [0], [1]], **NETWORK)
     [left] = [i for i, other in ((0, 2), (2, 0), (1, 3), (3, 1)) if other == best]
     assert np.isfinite(back.errors[-1]).all(axis=1).nonzero()[0].tolist() == sorted(

@@ -37,8 +37,8 @@ def run(options: Options, given: set[str]) -> int:
     prepare(options.device, False)
     from pathlib import Path
 
+    from ..atomic_write import write_bytes
     from ..json_text import to_json
-    from ..whole_file import write_bytes
     from .console import Console
 
     console = Console(json=options.json, quiet=options.quiet)

@@ -88,8 +88,8 @@ class CTJob(FitJob):
                     "180 degrees, stop excluded, or a file with one number a view"
                 )
             self.data = read_sinogram(path, options.angles)
-        for doubt in self.data.doubts:
-            console.warn(doubt)
+        for warning in self.data.warnings:
+            console.warn(warning)
         if options.truth is not None:
             image = read_image(options.truth)
             density = image.values[..., : min(3, image.values.shape[2])]
@@ -154,11 +154,11 @@ class CTJob(FitJob):
         paper = super().rate(mapping)
         return 3e-3 if jax.default_backend() == "cpu" else paper
 
-    def look(
+    def on_log(
         self, task: CTTask, state: State, entry: dict[str, float], folder: RunFolder
     ) -> bool:
         check_moves(entry, folder, lambda: task.empty_loss)
-        if task.keep is None:
+        if task.train_mask is None:
             return False
         entry |= task.metrics(state.field.with_precision(Precision.FLOAT32))
         patience = self.options.patience
@@ -236,7 +236,7 @@ class CTJob(FitJob):
                     self.data.values,
                     unit * seen,
                     self.data.angles,
-                    None if whole.keep is None else ~np.asarray(whole.keep),
+                    None if whole.train_mask is None else ~np.asarray(whole.train_mask),
                 ),
             },
             history=history,

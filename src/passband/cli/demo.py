@@ -28,6 +28,7 @@ def run(options: Options, given: set[str]) -> int:
     import skimage.data
     import skimage.transform
 
+    from ..atomic_write import make_folder, write_bytes
     from ..data.images import Image
     from ..field import make_field
     from ..model_file import save
@@ -36,7 +37,6 @@ def run(options: Options, given: set[str]) -> int:
     from ..tasks.image import image_task
     from ..train.loop import Config
     from ..train.loop import run as train
-    from ..whole_file import make_folder, write_bytes
     from .console import Console
     from .device import device_name
     from .session import progress_line

@@ -23,8 +23,8 @@ from ..train.state import State
 from ..words import parse_mapping
 from .console import INTERRUPTED, Console, duration
 from .device import device_name
-from .fit_config import every, run_path, settle, take_up
-from .fit_job import Collapsed, FitJob
+from .fit_config import every, resolve, resumed_options, run_path
+from .fit_job import Collapse, FitJob
 from .fit_options import FitOptions
 from .session import train
 
@@ -45,7 +45,7 @@ def fit(job: FitJob, options: FitOptions, given: set[str]) -> int:
         folder = RunFolder.open(place)
         if options.mapping == folder.config.get("mapping_given"):
             given = given - {"mapping"}  # its scale was chosen when the run began
-        options = take_up(options, given, folder.config, job.name)
+        options = resumed_options(options, given, folder.config, job.name)
     job.read(options, console)
     word = job.default_mapping() if options.mapping is None else options.mapping
     mapping, choice, asked = parse_mapping(word), None, options
@@ -56,7 +56,7 @@ def fit(job: FitJob, options: FitOptions, given: set[str]) -> int:
         console.say(choice.summary())
         mapping = parse_mapping(choice.mapping)
         options = dataclasses.replace(options, mapping=choice.mapping)
-    config = settle(job, options, mapping)
+    config = resolve(job, options, mapping)
     if choice is not None:
         config["mapping_given"] = choice.given
     elif folder is not None and "mapping_given" in folder.config:
@@ -71,7 +71,7 @@ def fit(job: FitJob, options: FitOptions, given: set[str]) -> int:
     task = job.task(options, config["batch"])
     config["every"] = every(task.step_points)
     field_key, key = jax.random.split(jax.random.key(options.seed))
-    field = _field(job, options, mapping, field_key, task.points_at_once)
+    field = _field(job, options, mapping, field_key, task.microbatch_points)
     limit = job.nyquist(options)
     if limit is not None and (message := nyquist_warning(mapping, limit)):
         console.warn(message)
@@ -103,7 +103,7 @@ def fit(job: FitJob, options: FitOptions, given: set[str]) -> int:
             folder=folder,
             console=console,
             save_every=options.save_every,
-            look=functools.partial(job.look, task, folder=folder),
+            on_log=functools.partial(job.on_log, task, folder=folder),
         )
         console.progress("evaluating the field, writing the report", often=False)
         result = _finish(job, task, mapping, state, seconds, folder)
@@ -114,7 +114,7 @@ def fit(job: FitJob, options: FitOptions, given: set[str]) -> int:
             f"`{folder.checkpoint_path}`; a `--lr` below {config['lr']:g} usually helps"
         )
         return 1
-    except Collapsed as error:
+    except Collapse as error:
         lr = config["lr"] / SLOWER
         what = f"run `{mapping}` collapsed by step {error.step}: {error}"
         if job.restarts == RESTARTS:

@@ -19,7 +19,7 @@ from .options import what_it_must_be
 CPU_CHUNK = 2**18  # points between two looks at the clock: about 3 s
 
 
-def settle(job: FitJob, options: FitOptions, mapping: Mapping) -> dict[str, Any]:
+def resolve(job: FitJob, options: FitOptions, mapping: Mapping) -> dict[str, Any]:
     """Everything needed to run it again, with nothing left to be chosen."""
     config: dict[str, Any] = {"passband": __version__, "task": job.name}
     for f in dataclasses.fields(options):
@@ -56,7 +56,7 @@ def _hash(paths: list[Path]) -> str:
     return hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
-def take_up(
+def resumed_options(
     options: FitOptions, given: set[str], config: dict[str, Any], task: str
 ) -> FitOptions:
     """The options of a run that is resumed; those given must not disagree."""

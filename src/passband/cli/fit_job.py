@@ -20,7 +20,7 @@ CPU_POINTS = 9_000_000
 GPU_BATCH = 2**18
 
 
-class Collapsed(Exception):
+class Collapse(Exception):
     """A run has come to where it learns nothing more: it starts anew, more slowly."""
 
     def __init__(self, step: int, reason: str):
@@ -44,7 +44,7 @@ def check_moves(
     and as bad as that of a field of 0: the end of a sigmoid holds it there."""
     past = folder.history().get("loss", [])
     if past and entry["loss"] == past[-1] and past[-1] > 0.5 * empty():
-        raise Collapsed(
+        raise Collapse(
             int(entry["step"]), "it is at an end of the sigmoid, where no step moves it"
         )
 
@@ -122,10 +122,10 @@ class FitJob(abc.ABC):
         most = max(512, int(left / steps)) if on_cpu else GPU_BATCH
         return min(train, most)
 
-    def look(
+    def on_log(
         self, task: Any, state: State, entry: dict[str, float], folder: RunFolder
     ) -> bool:
         """See every entry of the history before it is written, and add to it if you
-        like; True ends the run here, and `Collapsed` starts it anew at a lower rate."""
+        like; True ends the run here, and `Collapse` starts it anew at a lower rate."""
         del task, state, entry, folder
         return False

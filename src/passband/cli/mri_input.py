@@ -23,8 +23,8 @@ class Measurement:
     """k-space as this package has it (see `forward.kspace`), divided by `high`."""
 
     measured: np.ndarray
-    train: np.ndarray
-    held: np.ndarray | None
+    train_mask: np.ndarray
+    test_mask: np.ndarray | None
     maps: np.ndarray | None
     truth: np.ndarray | None
     """In the user's units."""
@@ -37,7 +37,7 @@ class Measurement:
 
     @property
     def sides(self) -> tuple[int, ...]:
-        return self.train.shape
+        return self.train_mask.shape
 
     def cropped(self, sides: tuple[int, ...]) -> "Measurement":
         """The centre of k-space: the same image on a coarser grid."""
@@ -46,15 +46,17 @@ class Measurement:
         return dataclasses.replace(
             self,
             measured=crop(self.measured, self.sides, sides),
-            train=crop(self.train, self.sides, sides),
-            held=None if self.held is None else crop(self.held, self.sides, sides),
+            train_mask=crop(self.train_mask, self.sides, sides),
+            test_mask=None
+            if self.test_mask is None
+            else crop(self.test_mask, self.sides, sides),
             maps=None if self.maps is None else _resampled(self.maps, sides),
             truth=None,
         )
 
     def forward(self) -> KSpace:
         maps = None if self.maps is None else jnp.asarray(self.maps)
-        return KSpace(jnp.asarray(self.train), maps, self.pair)
+        return KSpace(jnp.asarray(self.train_mask), maps, self.pair)
 
 
 def measurement(options: Options, console: Console) -> Measurement:
@@ -89,9 +91,9 @@ def measurement(options: Options, console: Console) -> Measurement:
     if not pair and maps is None:
         _warn_of_phase(samples, mask, console)
     truth, place = _truth(options, volume, sides, pair)
-    train, held = mask, None
+    train, test_mask = mask, None
     if options.holdout > 0:
-        train, held = hold_out(mask, options.holdout, seed=options.seed)
+        train, test_mask = hold_out(mask, options.holdout, seed=options.seed)
     forward = KSpace(
         jnp.asarray(mask), None if maps is None else jnp.asarray(maps), pair
     )
@@ -102,8 +104,8 @@ def measurement(options: Options, console: Console) -> Measurement:
         raise InputError("the image is nowhere positive; try `--image complex`")
     return Measurement(
         measured=samples / np.float32(high),
-        train=train,
-        held=held,
+        train_mask=train,
+        test_mask=test_mask,
         maps=maps,
         truth=truth,
         high=high,

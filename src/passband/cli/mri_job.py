@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..atomic_write import write_bytes
 from ..errors import InputError
 from ..export.report import write_report
 from ..field import Field, make_field
@@ -24,7 +25,6 @@ from ..tasks.mri_baselines import baselines
 from ..train.memory import budget, bytes_of_point, bytes_of_run, human, parse_bytes
 from ..train.run_folder import RunFolder
 from ..train.state import State
-from ..whole_file import write_bytes
 from ..words import parse_mapping
 from .console import Console
 from .fit_job import CPU_POINTS, FitJob, check_moves, start_at
@@ -85,7 +85,7 @@ class MriJob(FitJob):
         return MriTask(
             data.forward(),
             jnp.asarray(data.measured),
-            None if data.held is None else jnp.asarray(data.held),
+            None if data.test_mask is None else jnp.asarray(data.test_mask),
             extent=extent_of(self.data.sides, self.data.spacing),
             at_once=at_once,
         )
@@ -96,7 +96,7 @@ class MriJob(FitJob):
             budget() if options.max_memory is None else parse_bytes(options.max_memory)
         )
         coils = 1 if self.data.maps is None else len(self.data.maps)
-        return voxels_at_once(self._shapes(options), math.prod(sides), coils, room)
+        return microbatch_voxels(self._shapes(options), math.prod(sides), coils, room)
 
     def _shapes(self, options: Options) -> Field:
         """The network before it is drawn."""
@@ -118,8 +118,8 @@ class MriJob(FitJob):
             return field | {"out": 2, "output": "tanh"}
         # Heads come out better from 1/2 (23.4 dB and 22.6 in one run), which is too far
         # for an image that is nearly 0 everywhere; frequency 0 has the mean.
-        if self.restarts > 0 and data.maps is None and data.train.flat[0]:
-            mean = data.measured.flat[0].real / math.sqrt(data.train.size)
+        if self.restarts > 0 and data.maps is None and data.train_mask.flat[0]:
+            mean = data.measured.flat[0].real / math.sqrt(data.train_mask.size)
             field["start"] = start_at(mean)
         return field
 
@@ -157,11 +157,11 @@ class MriJob(FitJob):
         del mapping
         return CPU_RATE if _on_cpu() and self.width <= CPU_WIDTH else 2e-3
 
-    def look(
+    def on_log(
         self, task: MriTask, state: State, entry: dict[str, float], folder: RunFolder
     ) -> bool:
         check_moves(entry, folder, lambda: task.empty_loss)
-        if task.held is None:
+        if task.test_mask is None:
             return False
         fresh = self.seen is None or entry["step"] - self.seen[0] >= LOOK
         if self.seen is None or fresh:
@@ -260,9 +260,9 @@ class MriJob(FitJob):
             return size if data.maps is None else np.linalg.norm(size, axis=0)
 
         middle = np.fft.fftshift
-        held = None if data.held is None else middle(data.held)
+        test_mask = None if data.test_mask is None else middle(data.test_mask)
         return kspace_figure(
-            shown(data.measured), shown(residual), middle(data.train), held
+            shown(data.measured), shown(residual), middle(data.train_mask), test_mask
         )
 
 
@@ -270,7 +270,7 @@ def _on_cpu() -> bool:
     return jax.default_backend() == "cpu"
 
 
-def voxels_at_once(field: Field, count: int, coils: int, room: int) -> int:
+def microbatch_voxels(field: Field, count: int, coils: int, room: int) -> int:
     """How many of `count` voxels may have their layers in so many bytes together."""
     alone = bytes_of_run(field, 0) + VOLUMES * 8 * count * coils
     plain = bytes_of_point(field, 1)

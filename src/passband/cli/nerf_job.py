@@ -21,7 +21,7 @@ from ..tasks.nerf import NerfTask, nerf_task, psnr_of_views
 from ..train.run_folder import RunFolder
 from ..train.state import State
 from .console import Console
-from .fit_job import CPU_POINTS, Collapsed, FitJob
+from .fit_job import CPU_POINTS, Collapse, FitJob
 from .fit_nerf import Options
 
 STEPS, CPU_STEPS = 50_000, 1200
@@ -125,7 +125,7 @@ class NerfJob(FitJob):
         rays = (CPU_POINTS - 0.4 * evaluate) / steps / self.samples
         return min(train, max(32, int(rays)))
 
-    def look(
+    def on_log(
         self, task: Any, state: State, entry: dict[str, float], folder: RunFolder
     ) -> bool:
         step = int(entry["step"])
@@ -135,9 +135,9 @@ class NerfJob(FitJob):
         if due:
             probe = task.probe(state.field)
             if probe.spread < COLLAPSED:
-                raise Collapsed(step, "a colour channel is the same on every ray")
+                raise Collapse(step, "a colour channel is the same on every ray")
             if probe.depth < BEFORE and step <= 2000:
-                raise Collapsed(step, "all light is stopped right before the cameras")
+                raise Collapse(step, "all light is stopped right before the cameras")
         if entry["seconds"] - self.shown >= PREVIEW:
             self.shown = entry["seconds"]
             write_image(folder.path / "preview.png", self._preview(task, state.field))

@@ -94,9 +94,9 @@ def run(options: Options, given: set[str]) -> int:
             "power": found.power.tolist(),
         }
     if out is not None:
+        from ..atomic_write import write_bytes
         from ..plot.kernels import kernel_figure
         from ..plot.style import png_bytes, svg_bytes
-        from ..whole_file import write_bytes
 
         # Five times the slowest band's own time; where one never learns, long enough
         # to see that it does not.

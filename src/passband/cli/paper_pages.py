@@ -23,8 +23,8 @@ def report(
 
 def readme(folder: Path, console: Console, *, check: bool) -> int:
     """Put the tables into README.md of the working folder, or check that they are."""
+    from ..atomic_write import write_bytes
     from ..paper.readme_table import updated
-    from ..whole_file import write_bytes
 
     path = Path("README.md")
     try:

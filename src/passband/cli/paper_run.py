@@ -80,7 +80,7 @@ class Runs:
     def _collect(
         self, drawings: "deque[tuple[Item, Future[list[Path]]]]", *, wait: bool
     ) -> None:
-        """Say which figures are drawn, or why one is not."""
+        """Progress which figures are drawn, or why one is not."""
         while drawings and not self.broken_disk and (wait or drawings[0][1].done()):
             item, drawn = drawings.popleft()
             for path in self._try(item, drawn.result) or ():
@@ -113,10 +113,10 @@ class Runs:
         if self.resume and (kept := self._kept(item)) is not None:
             self.console.say(f"{item.id}: already there")
             return kept
-        say, preset = self.console.say, self.preset
+        progress, preset = self.console.say, self.preset
         begun, commit = time.perf_counter(), results.commit_now()
         before = counted()
-        say(f"{item.id}: {item.title} ({preset.value})")
+        progress(f"{item.id}: {item.title} ({preset.value})")
         data = {}
         if preset is Preset.FULL:
             for name in item.needs:
@@ -140,8 +140,9 @@ class Runs:
 
     def _outcome(self, item: Item) -> tuple[Outcome, dict[str, Any]]:
         if not isinstance(item, Assembled):
-            say = self.console.progress
-            return item.run(self.preset, lambda text: say(f"{item.id}: {text}")), {}
+            return item.run(
+                self.preset, lambda text: self.console.progress(f"{item.id}: {text}")
+            ), {}
         found = {id: results.load(self.folder, self.preset, id) for id in item.parts}
         parts = {
             id: {key: part.provenance.get(key) for key in ("date", "commit")}

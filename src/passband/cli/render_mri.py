@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..atomic_write import write_bytes
 from ..data.volumes import rescaled, suffix_of, write_volume
 from ..errors import InputError
 from ..field import Field
@@ -13,7 +14,6 @@ from ..plot.style import png_bytes
 from ..plot.volume_slices import volume_slices
 from ..tasks.mri import extent_of
 from ..tasks.mri import render as evaluate
-from ..whole_file import write_bytes
 from .model_facts import check_room, range_of, shape_of
 from .render import Options
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from ..atomic_write import write_bytes
 from ..errors import InputError
 from ..export.onnx import onnx_bytes
 from ..field import Field
 from ..mappings import FourierFeatures, Identity
-from ..whole_file import write_bytes
 from .model_facts import range_of, shape_of
 from .render import Options
 from .render_shape import placement_of

@@ -12,11 +12,11 @@ from ..train.run_folder import RunFolder
 from ..train.state import State
 from .console import Console, duration
 
-Look = Callable[[State, dict[str, float]], bool]
+OnLog = Callable[[State, dict[str, float]], bool]
 """Sees every entry of the history; True ends the run."""
 
 
-class Enough(Exception):
+class EarlyStop(Exception):
     """A run has come to its end before its last step."""
 
 
@@ -30,7 +30,7 @@ def train(
     folder: RunFolder,
     console: Console,
     save_every: float,
-    look: Look,
+    on_log: OnLog,
 ) -> tuple[State, float]:
     """Train, and leave metrics and checkpoints in the folder.
 
@@ -49,7 +49,7 @@ def train(
     def on_chunk(state: State, entry: dict[str, float]) -> None:
         nonlocal last, saved, first
         last = state
-        enough = look(state, entry)
+        enough = on_log(state, entry)
         folder.log(entry)
         if time.perf_counter() - saved >= save_every:
             folder.checkpoint(state, entry["seconds"])
@@ -60,7 +60,7 @@ def train(
         if interrupted:
             raise KeyboardInterrupt
         if enough:
-            raise Enough
+            raise EarlyStop
 
     start = f"step {int(state.step)}/{training.steps}"
     console.progress(f"{start}  compiling", often=False)
@@ -71,7 +71,7 @@ def train(
     except Diverged as error:
         folder.checkpoint(error.state, seconds + time.perf_counter() - begun)
         raise
-    except Enough:
+    except EarlyStop:
         pass
     except KeyboardInterrupt:
         folder.checkpoint(last, seconds + time.perf_counter() - begun)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..atomic_write import write_bytes
 from ..data.signals import Signal, read_signal
 from ..export.report import write_report
 from ..field import Field
@@ -13,7 +14,6 @@ from ..plot.spectrum import spectrum_figure
 from ..plot.style import png_bytes
 from ..tasks.regression import RegressionTask, regression_task
 from ..train.run_folder import RunFolder
-from ..whole_file import write_bytes
 from .console import Console
 from .fit_job import FitJob, start_at
 from .fit_signal import Options

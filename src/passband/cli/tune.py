@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from ..atomic_write import make_folder, write_bytes
 from ..auto import Auto
 from ..data.store import cache_folder
 from ..errors import InputError
@@ -14,7 +15,6 @@ from ..plot.sigma_curve import choice_figure
 from ..plot.style import png_bytes
 from ..tune.choice import Choice
 from ..tune.choose import choose
-from ..whole_file import make_folder, write_bytes
 from ..words import parse_mapping
 from .console import Console, duration
 from .device import device_name
@@ -106,11 +106,11 @@ def choice_for(
         problem, auto, plan, kernel=kernel, train=train and not mislead,
         seed=options.seed,
         cache=cache_folder() / "tune", fresh=fresh,
-        say=lambda text: console.progress(f"choosing a scale: {text}"),
+        progress=lambda text: console.progress(f"choosing a scale: {text}"),
     )  # fmt: skip
-    if mislead and choice.told:
+    if mislead and choice.conclusive:
         notes = [*choice.notes, TOO_SHORT]
-        choice = dataclasses.replace(choice, told=False, notes=notes)
+        choice = dataclasses.replace(choice, conclusive=False, notes=notes)
     return choice
 
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..atomic_write import atomic_write
 from ..export import report_page as html
 from ..export.report import image_bytes
 from ..plot.style import colour_of, readable
 from ..tune.choice import Choice
 from ..version import __version__
-from ..whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,7 +73,7 @@ def write_choice(
         html.table(_how(choice)),
         f"<footer>passband {html.escape(__version__)}</footer>",
     ]
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         page = html.page(title, readable(colour_of(choice.mapping)), body)
         # A file's name may hold bytes that are no text.
         part.write_text(page, encoding="utf-8", errors="replace")
@@ -94,7 +94,7 @@ def _facts(choice: Choice, device: str) -> list[tuple[str, str, bool]]:
 
 def _said(choice: Choice) -> list[str]:
     clear = "the best scale has worse ones on either side, all tried to the end"
-    return choice.said() or [clear]
+    return choice.caveats() or [clear]
 
 
 def _scales(choice: Choice) -> list[float]:

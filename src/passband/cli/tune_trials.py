@@ -98,7 +98,7 @@ def trials(
         width=options.width,
         precision=options.precision,
         # A CPU does one network after another as fast as all of them side by side.
-        seats=2 if on_cpu else None,
+        slots=2 if on_cpu else None,
     )
     return problem, plan
 
@@ -160,12 +160,12 @@ def _mri(job: MriJob, options: Any, size: Size, on_cpu: bool) -> Problem:
     from ..data.masks import hold_out
 
     data = job.data
-    if data.held is None:
-        train, held = hold_out(data.train, HOLDOUT, seed=options.seed)
-        data = dataclasses.replace(data, train=train, held=held)
+    if data.test_mask is None:
+        train, held = hold_out(data.train_mask, HOLDOUT, seed=options.seed)
+        data = dataclasses.replace(data, train_mask=train, test_mask=held)
     sides = coarser(data.sides, size.points)
     task = job._task(data.cropped(sides), None)
-    guess = kspace_guess(data.measured, data.train, task.extent)
+    guess = kspace_guess(data.measured, data.train_mask, task.extent)
     field = job.field_options()
     # The network is a CPU's already where the options leave its width to the device.
     small = on_cpu and options.width > 128

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
+from ..atomic_write import atomic_write
 from ..errors import InputError
-from ..whole_file import whole_file
 from . import raster, tiff
 from .arrays import read_npy, stored, write_npy
 
@@ -140,7 +140,7 @@ def write_image(
     if not np.isfinite(values).all():
         raise InputError("`values` holds NaN or infinite values; nothing was written")
     if suffix == ".npy":
-        with whole_file(path) as part:
+        with atomic_write(path) as part:
             write_npy(part, to_user(values, low, high))
         return
     if suffix not in (".png", ".tif", ".tiff"):
@@ -155,7 +155,7 @@ def write_image(
     if bits not in allowed:
         raise InputError(f"`bits` (={bits}) must be one of {allowed} for {suffix}")
     pixels = to_user(values, low, high) if bits == 32 else quantise(values, bits)
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         if suffix == ".png":
             raster.write_png(part, pixels)
         else:

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Float32
 
+from ..atomic_write import atomic_write
 from ..errors import InputError
-from ..whole_file import whole_file
 from .arrays import finite, one_line, read_npy, widened, write_npy
 from .images import to_user
 
@@ -194,7 +194,7 @@ def write_signal(
             f"`rate` (={rate}) must be a number of samples per second to write a WAV "
             "file; write .npy or .csv without one"
         )
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         if suffix == ".npy":
             write_npy(part, values.astype(np.float32))
         elif suffix == ".csv":

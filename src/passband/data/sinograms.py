@@ -25,7 +25,7 @@ class Sinogram:
     angles: Float[np.ndarray, " views"]
     """Of the views, in degrees."""
     name: str
-    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     """What looks wrong but could be meant."""
 
 

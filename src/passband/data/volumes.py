@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
+from ..atomic_write import atomic_write
 from ..errors import InputError
-from ..whole_file import whole_file
 from .arrays import finite, one_line
 
 NIFTI = (".nii", ".nii.gz")
@@ -81,7 +81,7 @@ def write_volume(
     suffix = suffix_of(path)
     kept = values.astype(np.complex64 if np.iscomplexobj(values) else np.float32)
     if suffix == ".npy":
-        with whole_file(path) as part, part.open("wb") as stream:
+        with atomic_write(path) as part, part.open("wb") as stream:
             np.save(stream, kept, allow_pickle=False)
         return
     if suffix not in NIFTI:
@@ -95,7 +95,7 @@ def write_volume(
     image = Nifti1Image(kept, np.eye(4) if affine is None else affine)
     image.header.set_xyzt_units("mm")
     content = image.to_bytes()
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         # Without a time in it, the same volume gives the same bytes.
         packed = gzip.compress(content, 6, mtime=0) if suffix == ".nii.gz" else content
         part.write_bytes(packed)

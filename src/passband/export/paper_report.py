@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..atomic_write import atomic_write
 from ..version import __version__
-from ..whole_file import whole_file
 from . import report_page as html
 
 ACCENT = "#8A3D00"
@@ -111,7 +111,7 @@ def write_page(
     for entry in entries:
         body += _section(entry)
     body.append(f"<footer>passband {html.escape(__version__)}</footer>")
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         text = html.page("Fourier features, run again", ACCENT, body)
         part.write_text(text, encoding="utf-8", errors="replace")
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from passband.atomic_write import atomic_write
 from passband.export import report_page as html
 from passband.version import __version__
-from passband.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,7 +101,7 @@ def write_report(
     body += ["<h2>Configuration</h2>", html.table(html.flatten(config))]
     body += [f"<footer>passband {html.escape(__version__)}</footer>"]
     text = html.page(title, readable(colour_of(mapping)), body)
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         # A file's name may hold bytes that are no text.
         part.write_text(text, encoding="utf-8", errors="replace")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..atomic_write import atomic_write
 from ..errors import InputError
-from ..whole_file import whole_file
 
 SUFFIXES = (".gif", ".mp4")
 
@@ -27,7 +27,7 @@ def check_video(path: Path) -> None:
 def write_video(path: Path, frames: Sequence[np.ndarray], *, rate: int = 25) -> None:
     """Write (rows, columns, 3) uint8 frames, `rate` a second, all or nothing."""
     check_video(path)
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         if path.suffix.lower() == ".gif":
             _write_gif(part, frames, rate)
         else:

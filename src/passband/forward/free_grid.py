@@ -16,7 +16,7 @@ from .linear import LinearForward
 def free_grid(
     forward: LinearForward,
     measurements: Inexact[Array, "..."],
-    keep: Bool[Array, "..."] | None = None,
+    train_mask: Bool[Array, "..."] | None = None,
     *,
     steps: int = 1000,
     rate: float = 0.1,
@@ -25,20 +25,20 @@ def free_grid(
 
     Values lie in [0, 1] and start at 1/2.
     """
-    if keep is None:
-        keep = jnp.ones(measurements.shape, bool)
-    return _fit(forward, measurements, keep, jnp.int32(steps), rate)
+    if train_mask is None:
+        train_mask = jnp.ones(measurements.shape, bool)
+    return _fit(forward, measurements, train_mask, jnp.int32(steps), rate)
 
 
 @eqx.filter_jit
 def _fit(
-    forward: LinearForward, y: Array, keep: Array, steps: Array, rate: float
+    forward: LinearForward, y: Array, train_mask: Array, steps: Array, rate: float
 ) -> Array:
     optimiser = optax.adam(rate, b1=0.9, b2=0.999, eps=1e-8)
 
     def loss(u: Array) -> Array:
-        error = jnp.where(keep, forward(jax.nn.sigmoid(u)) - y, 0)
-        return 0.5 * jnp.sum(jnp.abs(error) ** 2) / jnp.sum(keep)
+        error = jnp.where(train_mask, forward(jax.nn.sigmoid(u)) - y, 0)
+        return 0.5 * jnp.sum(jnp.abs(error) ** 2) / jnp.sum(train_mask)
 
     def body(_, carry):
         u, moments = carry

@@ -24,7 +24,7 @@ class Swept(NamedTuple):
 def sart(
     forward: Radon,
     sinogram: Float[Array, "views bins"],
-    keep: Bool[Array, "views bins"] | None = None,
+    train_mask: Bool[Array, "views bins"] | None = None,
     *,
     sweeps: int = 20,
     relaxation: float = 0.3,
@@ -35,8 +35,8 @@ def sart(
     far apart following each other. Sweeps beyond the one that predicts the held-out
     rays best fit noise; without any held out, all are made.
     """
-    known = jnp.ones(forward.output_shape, bool) if keep is None else keep
-    held = keep is not None and not bool(keep.all())
+    known = jnp.ones(forward.output_shape, bool) if train_mask is None else train_mask
+    held = train_mask is not None and not bool(train_mask.all())
     order = jnp.asarray(_far_apart(forward.output_shape[0]))
     x = jnp.zeros(forward.input_shape)
     best, best_error, best_sweep, errors = x, np.inf, sweeps, []
@@ -51,15 +51,20 @@ def sart(
 
 @eqx.filter_jit
 def _sweep(
-    forward: Radon, y: Array, keep: Array, x: Array, order: Array, relaxation: float
+    forward: Radon,
+    y: Array,
+    train_mask: Array,
+    x: Array,
+    order: Array,
+    relaxation: float,
 ) -> Array:
     tiny = 1e-3 * forward.pixel
 
     def body(x, k):
         view = forward.view(k)
         length = view(jnp.ones_like(x))
-        share = view.H(keep[k][None] * 1.0)
-        missing = jnp.where(keep[k] & (length > tiny), y[k] - view(x), 0)
+        share = view.H(train_mask[k][None] * 1.0)
+        missing = jnp.where(train_mask[k] & (length > tiny), y[k] - view(x), 0)
         change = view.H(missing / jnp.maximum(length, tiny))
         x = x + relaxation * change / jnp.maximum(share, tiny)
         return jnp.maximum(x, 0), None

@@ -52,7 +52,7 @@ class Chosen(NamedTuple):
 def chosen_total_variation(
     forward: LinearForward,
     measurements: Inexact[Array, "..."],
-    keep: Bool[Array, "..."],
+    train_mask: Bool[Array, "..."],
     *,
     shares: Sequence[float] = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4),
     search: int = 150,
@@ -68,11 +68,11 @@ def chosen_total_variation(
     the lowest, 1 / sqrt(2 n) of it for n numbers, the smoothest is taken.
 
     Args:
-        keep: which measurements are fitted; the others choose the weight.
+        train_mask: which measurements are fitted; the others choose the weight.
         search: iterations for each weight; `iterations` more for the chosen one.
     """
-    known = Masked(forward, keep)
-    y = jnp.where(keep, measurements, 0)
+    known = Masked(forward, train_mask)
+    y = jnp.where(train_mask, measurements, 0)
     top = float(jnp.abs(known.H(y)).max())
     norm = jnp.float32(known.norm())
     x = jnp.zeros(forward.input_shape)
@@ -80,9 +80,9 @@ def chosen_total_variation(
     some, more = jnp.int32(search), jnp.int32(iterations)
     for weight in (share * top for share in shares):
         x = _solve(known, y, x, jnp.float32(weight), norm, some, low, high)
-        found[weight] = relative_error(forward(x), measurements, ~keep), x
+        found[weight] = relative_error(forward(x), measurements, ~train_mask), x
     lowest = min(error for error, _ in found.values())
-    near = lowest * (1 + 1 / math.sqrt(2 * max(1, int(jnp.sum(~keep)))))
+    near = lowest * (1 + 1 / math.sqrt(2 * max(1, int(jnp.sum(~train_mask)))))
     best = max(weight for weight, (error, _) in found.items() if error <= near)
     x = found[best][1]
     x = _solve(known, y, x, jnp.float32(best), norm, more, low, high)

@@ -16,7 +16,7 @@ Deal = tuple[Part, int, int, int]
 """f, how many indices there are, in how many parts, and how many one has."""
 
 
-def by_parts(f: Part, params: Any, n: int, at_once: int) -> Float[Array, "n c"]:
+def chunked_map(f: Part, params: Any, n: int, at_once: int) -> Float[Array, "n c"]:
     """`f(params, jnp.arange(n))`, at most `at_once` indices at a time.
 
     Gradients are of `params` alone, in reverse mode. What the last part keeps for them

@@ -10,7 +10,7 @@ from jaxtyping import Array, BFloat16, Float
 
 from ..errors import InputError
 
-FEW = 16
+SMALL_FAN_IN = 16
 """Inputs up to which bfloat16 leaves the first layer in float32: the 8 bits of its
 mantissa would give two neighbours among 512 pixels one raw coordinate."""
 
@@ -49,7 +49,7 @@ def mlp(
     """ReLU layers and a linear one: `x @ W + b` all the way, float32 out."""
     hidden, last = _LAYERS[precision]
     if precision is Precision.BFLOAT16:
-        if x.shape[-1] <= FEW and len(weights) > 1:
+        if x.shape[-1] <= SMALL_FAN_IN and len(weights) > 1:
             x = hidden_of_few(x, weights[0], biases[0])
             weights, biases = weights[1:], biases[1:]
         # Here and not inside a layer, so that the gradient of x is float32 again.

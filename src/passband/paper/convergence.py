@@ -13,13 +13,13 @@ from jaxtyping import Array, Float
 from .. import theory
 from ..data.noise import DenseSignals, power_law_signals
 from ..field import Field, make_field, standard
-from ..ops.brief import brief_jit
+from ..ops.without_autotune import jit_without_autotune
 from ..tasks.signal1d import Signal1D, signal_tasks
 from ..train.loop import Config, start
-from ..train.population import brief_population_chunk, stack
+from ..train.population import population_chunk_without_autotune, stack
 from ..train.state import sgd
 from ..train.work import count
-from .item import Preset, Say
+from .item import Preset, Progress
 
 # In the order of the 2020 keys.
 POWERS = ("0", "0.5", "1", "1.5", "2", "inf")
@@ -100,14 +100,14 @@ def signal_2020() -> tuple[DenseSignals, Array]:
 _done: dict[Preset, Study] = {}
 
 
-def study(preset: Preset, say: Say) -> Study:
+def study(preset: Preset, progress: Progress) -> Study:
     """Train the seven networks, once for both figures of a process."""
     if preset not in _done:
-        _done[preset] = _study(SIZES[preset], say)
+        _done[preset] = _study(SIZES[preset], progress)
     return _done[preset]
 
 
-def _study(size: Size, say: Say) -> Study:
+def _study(size: Size, progress: Progress) -> Study:
     begun = time.perf_counter()
     signal, keys = signal_2020()
     fields = [
@@ -122,11 +122,11 @@ def _study(size: Size, say: Say) -> Study:
     # The plain network has one input and not 32: another shape, so another program.
     outputs = np.concatenate(
         [
-            _train(task, fields[part], size.rate * shares[part], size, say)
+            _train(task, fields[part], size.rate * shares[part], size, progress)
             for part in (slice(0, 6), slice(6, 7))
         ]
     )
-    say("theory")
+    progress("theory")
     times = steps * size.rate
     flow, coded = np.empty_like(outputs), np.empty_like(outputs)
     decay = np.full((len(NAMES), N), np.nan)
@@ -170,7 +170,11 @@ def _rate_share(field: Field, signal: DenseSignals, kernel: np.ndarray) -> float
 
 
 def _train(
-    task: Signal1D, fields: list[Field], rates: np.ndarray, size: Size, say: Say
+    task: Signal1D,
+    fields: list[Field],
+    rates: np.ndarray,
+    size: Size,
+    progress: Progress,
 ) -> np.ndarray:
     """Plain descent on all points; the outputs (runs, times, cn) along the way."""
     optimiser = sgd()
@@ -187,14 +191,16 @@ def _train(
     state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
     seen = [_outputs(state.field, task.grid)]
     for done in range(size.every, size.steps + 1, size.every):
-        state, _ = brief_population_chunk(tasks, state, axes, optimiser, size.every)
+        state, _ = population_chunk_without_autotune(
+            tasks, state, axes, optimiser, size.every
+        )
         seen.append(_outputs(state.field, task.grid))
-        say(f"{len(fields)} networks, step {done} of {size.steps}")
+        progress(f"{len(fields)} networks, step {done} of {size.steps}")
     count(state.field, task.step_points, size.steps * len(fields))
     return np.stack([np.asarray(s, np.float64) for s in seen], axis=1)
 
 
-@brief_jit
+@jit_without_autotune
 def _outputs(fields: Field, grid: Array) -> Array:
     return eqx.filter_vmap(lambda field: field.batch(grid)[:, 0])(fields)
 

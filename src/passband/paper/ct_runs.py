@@ -24,7 +24,7 @@ from ..tasks.ct import CTTask
 from ..tasks.metrics import psnr
 from ..train.loop import Config
 from ..train.population import run_population
-from .item import Say
+from .item import Progress
 
 Densities = Float[np.ndarray, "count side side"]
 
@@ -120,12 +120,12 @@ def train_runs(
     pictures: Densities,
     runs: Sequence[Run],
     setting: Setting,
-    say: Say = lambda text: None,
+    progress: Progress = lambda text: None,
 ) -> Trained:
     """Train every run and score it; runs of one shape train as one program."""
     begun = time.perf_counter()
     tasks = tasks_of(pictures, setting.views)
-    say(f"{len(runs)} networks, {setting.steps} steps each; compiling")
+    progress(f"{len(runs)} networks, {setting.steps} steps each; compiling")
     trained, _ = run_population(
         [tasks[run.picture] for run in runs],
         _fields(runs, setting.width),
@@ -136,7 +136,7 @@ def train_runs(
         ),
         keys=[jax.random.PRNGKey(0)] * len(runs),  # a full batch draws nothing
         rates=[run.rate for run in runs],
-        on_stack=lambda done: say(f"{done} of {len(runs)} networks trained"),
+        on_stack=lambda done: progress(f"{done} of {len(runs)} networks trained"),
     )
     seen = np.stack([np.clip(tasks[0].predict(field), 0, 1) for field in trained])
     scores = score(seen, pictures[[run.picture for run in runs]])

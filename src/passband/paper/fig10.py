@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .image_runs import STEPS, Run, load_pictures, scaled_word, train_runs
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .packed_pictures import packed, predicted, unpacked
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Fig10(Item):
         "The paper prints no number here.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         pictures = load_pictures("natural", 1, setting.side, full=preset is Preset.FULL)
         runs = [
@@ -63,7 +63,7 @@ class Fig10(Item):
             steps=setting.steps,
             width=setting.width,
             precision=setting.precision,
-            say=say,
+            progress=progress,
         )
         shape = pictures.shape[1:3]
         panels = {

@@ -20,14 +20,14 @@ from ..tasks.regression import RegressionTask
 from ..train.loop import Config
 from ..train.population import run_population
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WORDS = {"positional": "positional:5", "gaussian": "gaussian:10"}
 RUNS = 4
-FLAT, BIAS, WITHIN = 1.5, 2.0, 0.5
+FLAT_DB, BIAS, WITHIN = 1.5, 2.0, 0.5
 """In dB: the most from best to worst angle for flat, the least from the axes to the
 diagonals for not, and how near to a reading of the plot."""
 
@@ -80,10 +80,10 @@ class Fig11(Item):
         "The printed values are readings of the plot.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
-        scores = {name: train(word, setting, say) for name, word in WORDS.items()}
+        scores = {name: train(word, setting, progress) for name, word in WORDS.items()}
         angles = np.linspace(0, math.pi, setting.angles)
         numbers = _numbers(angles, scores, comparable=full)
         return Outcome(
@@ -112,7 +112,7 @@ class Fig11(Item):
 ITEM = Fig11()
 
 
-def train(word: str, setting: Setting, say: Say) -> np.ndarray:
+def train(word: str, setting: Setting, progress: Progress) -> np.ndarray:
     """PSNR of all pixels, (angles, radii, runs); the waves of a radius train together.
 
     Each pixel of [::2, ::2] is learned, in the wave's own units.
@@ -142,7 +142,7 @@ def train(word: str, setting: Setting, say: Say) -> np.ndarray:
     shape = setting.angles, len(keys)
     scores = np.empty((setting.angles, len(setting.radii), len(keys)))
     for r, radius in enumerate(setting.radii):
-        say(f"{word}, {radius:g} cycles: {shape[0]} angles x {shape[1]} networks")
+        progress(f"{word}, {radius:g} cycles: {shape[0]} angles x {shape[1]} networks")
         waves = [
             _pixels(wave, side)
             for wave in sinusoids(angles=setting.angles, radii=(radius,))
@@ -219,8 +219,9 @@ def _claims(
     return (
         judge(
             "Gaussian features do about as well at every angle",
-            None if few else width <= FLAT,
-            f"{width:.2f} dB from the best to the worst angle, at most {FLAT:g} asked",
+            None if few else width <= FLAT_DB,
+            f"{width:.2f} dB from the best to the worst angle, at most {FLAT_DB:g} "
+            "asked",
         ),
         judge(
             "positional encoding does better on the axes than off them",

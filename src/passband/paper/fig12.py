@@ -7,7 +7,7 @@ import numpy as np
 from .convergence import NAMES, Study, study
 from .fig3 import NOTES, arrays, figure, settings
 from .fig3_claims import BINS, Losses, ordering_claims, printed_claims
-from .item import Claim, Item, Outcome, Preset, Say, judge
+from .item import Claim, Item, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,8 +23,8 @@ class Fig12(Item):
         "mapping are missing from it; all seven are drawn here.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
-        found = study(preset, say)
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
+        found = study(preset, progress)
         losses = Losses(found)
         return Outcome(
             numbers=losses.numbers(NAMES, ("observed", "eq3")),

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import published
 from .fig4 import ALPHAS, SETTINGS, as_dots, networks, scatter_of, settings_of
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,9 +25,9 @@ class Fig13(Item):
     title = "Underfitting and overfitting: train and test error of Fig. 4's networks"
     notes = ("One run with Fig. 4: `passband paper run fig4 fig13` trains only once.",)
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
-        found = networks(setting, say)
+        found = networks(setting, progress)
         judged = preset is not Preset.SMOKE  # whose 50 steps fit nothing exactly
         return Outcome(
             numbers=_numbers(found, comparable=preset is Preset.FULL),

@@ -13,7 +13,7 @@ from ..tasks.regression import RegressionTask
 from ..train.loop import Config
 from ..train.population import run_population
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .readings import readings
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # On [-pi, pi] one turn per 2 pi is sin x, cos x; none is x itself.
 WORDS = {"none": "none", "basic": "basic:units=rad"}
 POINTS, BUMP = 256, 0.05
-FLAT, FAR = 3.0, 10.0
+FLAT_DB, FAR = 3.0, 10.0
 """Factors between the best and the worst shift: at most for flat, at least for not."""
 
 
@@ -58,10 +58,10 @@ class Fig14(Item):
         "The printed errors are those of step index 450, not of the 500th step.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         centres = shifts(setting.centres)
-        say(f"{len(WORDS)} x {setting.centres} centres x {setting.inits} networks")
+        progress(f"{len(WORDS)} x {setting.centres} centres x {setting.inits} networks")
         errors = dict(
             zip(WORDS, train(list(WORDS.values()), centres, setting), strict=True)
         )
@@ -172,9 +172,9 @@ def _claims(centres: np.ndarray, errors: dict[str, np.ndarray]) -> tuple[Claim, 
     return (
         judge(
             "with a basic mapping the error is flat in the shift",
-            ranges["basic"] <= FLAT,
+            ranges["basic"] <= FLAT_DB,
             f"the worst centre has {ranges['basic']:.2f} times the best, below "
-            f"{FLAT:g} asked",
+            f"{FLAT_DB:g} asked",
         ),
         judge(
             "without a mapping it is not",

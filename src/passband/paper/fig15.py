@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .image_runs import Run, load_pictures, train_runs
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge, ordered
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge, ordered
 from .packed_pictures import packed, predicted, unpacked
 from .table3 import RATES, ROWS, SETS, word_of
 from .table3 import Setting as TableSetting
@@ -51,7 +51,7 @@ class Fig15(Item):
         "picture; the paper prints none here.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
         shown = SHOWN if full else FEWER
@@ -75,7 +75,7 @@ class Fig15(Item):
             steps=setting.steps,
             width=setting.width,
             precision=setting.precision,
-            say=say,
+            progress=progress,
         )
         psnr = trained.test.reshape(len(names), len(ROWS))
         arrays: dict[str, np.ndarray] = {"psnr": psnr, "names": np.asarray(names)}

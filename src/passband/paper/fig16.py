@@ -11,7 +11,7 @@ from ..export.normals import Camera, field_normals, mesh_normals, normal_picture
 from ..field import Field
 from ..model_file import save
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .shape_runs import (
     POINTS,
     ROWS,
@@ -52,11 +52,11 @@ class Fig16(Item):
         "as binary PLY, 12 bytes a vertex and 13 a face, and three are reduced.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
-        labels_of(setting, say)
-        iou, _ = scores(setting, say)
-        panels, apart = _panels(setting, SIZES[preset], say)
+        labels_of(setting, progress)
+        iou, _ = scores(setting, progress)
+        panels, apart = _panels(setting, SIZES[preset], progress)
         sizes = {name: labelled(name, setting).ply_bytes for name in setting.shapes}
         model = _model_bytes(trained(setting)["gaussian"].networks[0].field)
         return Outcome(
@@ -109,7 +109,7 @@ def camera_of(name: str, size: int) -> Camera:
 
 
 def _panels(
-    setting: Setting, size: int, say: Say
+    setting: Setting, size: int, progress: Progress
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """Panels (1 + rows, size, size, 2) of every shape, and each row's error of angle.
 
@@ -129,7 +129,7 @@ def _panels(
                 *(pool.submit(_seen, field, shape, camera) for field in fields),
             ]
         for name in setting.shapes:
-            say(f"normal maps of {name}")
+            progress(f"normal maps of {name}")
             truth, *seen = (one.result() for one in maps[name])
             for row, normals in zip(ROWS, seen, strict=True):
                 angles[row].append(angle(normals, truth))

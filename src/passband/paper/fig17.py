@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .ct_runs import ROWS, SETS
-from .item import Item, Number, Outcome, Preset, Say, judge, ordered
+from .item import Item, Number, Outcome, Preset, Progress, judge, ordered
 from .packed_pictures import packed, unpacked
 from .table5 import OTHERS, networks
 
@@ -39,8 +39,8 @@ class Fig17(Item):
         "The four methods without a network are ours to show.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
-        found = networks(preset, say)
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
+        found = networks(preset, progress)
         numbers, claims, arrays = [], [], {}
         for name in SETS:
             scores = {row: float(v[0]) for row, v in found["scores"][name].items()}

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .item import Item, Number, Outcome, Preset, Say, judge, ordered
+from .item import Item, Number, Outcome, Preset, Progress, judge, ordered
 from .mri_runs import SCALES
 from .table6 import ROWS, networks
 
@@ -36,8 +36,8 @@ class Fig18(Item):
         "The three methods without a network are ours to show.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
-        found = networks(preset, say)
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
+        found = networks(preset, progress)
         names = [name for name in TITLES if name in found["volumes"]]
         planes = {name: _planes(found["volumes"][name]) for name in names}
         scores = {name: float(v[0]) for name, v in found["scores"].items()}

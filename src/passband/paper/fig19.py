@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.images import quantise
-from .item import Item, Number, Outcome, Preset, Say, judge, ordered
+from .item import Item, Number, Outcome, Preset, Progress, judge, ordered
 from .nerf_runs import SETTINGS, precision, scene_of, scores, task_of
 from .packed_pictures import packed, unpacked
 from .table7 import train_rows
@@ -34,8 +34,8 @@ class Fig19(Item):
         "Panels are reduced to 200 x 200 pixels; scores are of the whole views.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
-        fields, _ = train_rows(preset, ROWS, say)
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
+        fields, _ = train_rows(preset, ROWS, progress)
         task, test = task_of(preset), scene_of(preset).test
         assert test is not None
         count = len(test.names)
@@ -45,7 +45,7 @@ class Fig19(Item):
         for k, pixels in enumerate(few.pixels):
             arrays[f"truth {k}"] = packed(_panel(pixels / np.float32(255)))
         for row in ROWS:
-            say(f"{row}: rendering the views")
+            progress(f"{row}: rendering the views")
             arrays[f"{row} psnr"], seen = scores(task, fields[row][-1], few)
             for k, picture in enumerate(seen):
                 arrays[f"{row} {k}"] = packed(_panel(picture))

@@ -9,7 +9,7 @@ from .. import theory
 from ..mappings import Encoding
 from ..words import parse_mapping
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,10 +31,10 @@ class Fig2(Item):
         "The paper prints no numbers here; ours stand beside protocol 2.3's.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         """Every preset is the paper's own size: the kernels take a second."""
         del preset
-        say("kernels")
+        progress("kernels")
         x = np.linspace(-np.pi, np.pi, 100)
         plain = _kernel(encoding("none"), x)
         basic = _kernel(encoding("basic:units=rad"), x)

@@ -14,7 +14,7 @@ from .fig3_claims import (
     printed_claims,
     theory_claim,
 )
-from .item import Item, Outcome, Preset, Say
+from .item import Item, Outcome, Preset, Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,8 +36,8 @@ class Fig3(Item):
     title = "Convergence and generalisation against p, with two theories"
     notes = NOTES
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
-        found = study(preset, say)
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
+        found = study(preset, progress)
         losses = Losses(found)
         return Outcome(
             numbers=losses.numbers(SHOWN, ("observed", "as-coded", "eq3")),

@@ -18,7 +18,7 @@ from ..train.loop import Config
 from ..train.population import run_population
 from . import published
 from .common_curve import CommonCurve, fit_curve
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .readings import readings
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ class Fig4(Item):
         "The printed values are readings of the plot.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
-        found = networks(setting, say)
+        found = networks(setting, progress)
         curves = [
             fit_curve(rms, test)
             for rms, test in zip(found["rms"], found["test"], strict=True)
@@ -92,14 +92,16 @@ class Fig4(Item):
 ITEM = Fig4()
 
 
-def networks(setting: Setting, say: Say) -> dict[str, np.ndarray]:
+def networks(setting: Setting, progress: Progress) -> dict[str, np.ndarray]:
     """Mean squared errors of all the networks, and the RMS of their frequencies.
 
     `rms`, `test` and `train` are (alphas, families, scales, signals), `dense_test` and
     `dense_train` (alphas, signals).
     """
     count = len(ALPHAS) * setting.signals
-    say(f"{count * len(FAMILIES) * setting.scales} sparse and {count} dense networks")
+    progress(
+        f"{count * len(FAMILIES) * setting.scales} sparse and {count} dense networks"
+    )
     return dict(_networks(setting))
 
 

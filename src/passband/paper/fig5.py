@@ -21,7 +21,7 @@ from ..train.state import sgd
 from ..words import parse_mapping
 from . import published
 from .fig4 import take
-from .item import Item, Outcome, Preset, Say
+from .item import Item, Outcome, Preset, Progress
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -103,14 +103,14 @@ class Fig5(Item):
         "The printed values are readings of the plot, but for the line in dB.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         from .fig5_claims import claims_of, numbers_of
 
         setting = SETTINGS[preset]
-        say(f"amplitudes for {len(ALPHAS)} alphas, by two losses")
+        progress(f"amplitudes for {len(ALPHAS)} alphas, by two losses")
         study = choose(setting)
         count = len(ALPHAS) * (setting.powers + 1 + len(LOSSES)) * setting.signals
-        say(f"{count} networks, {setting.steps} steps each")
+        progress(f"{count} networks, {setting.steps} steps each")
         arrays = train(study) | predictions(study) | {"bins": reference_bins()}
         numbers = numbers_of(study, arrays, comparable=preset is Preset.FULL)
         return Outcome(

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import published
 from .image_runs import STEPS, Run, load_pictures, scaled_word, train_runs
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,7 +53,7 @@ class Fig6(Item):
         "The printed values are readings of the plot.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
         runs = [
@@ -72,7 +72,7 @@ class Fig6(Item):
             steps=setting.steps,
             width=setting.width,
             precision=setting.precision,
-            say=say,
+            progress=progress,
         )
         shape = len(setting.depths), len(setting.features), setting.images
         psnr = trained.all.reshape(shape)

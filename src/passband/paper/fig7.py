@@ -8,7 +8,7 @@ import numpy as np
 from .. import theory
 from ..mappings import FourierFeatures
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,10 +33,10 @@ class Fig7(Item):
         "The paper prints no numbers here; ours stand beside protocol 12's.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         """Every preset is the paper's own size."""
         del preset
-        say("kernels")
+        progress("kernels")
         spectra = {
             (name, depth): spectrum(name, depth)
             for name in FREQUENCIES

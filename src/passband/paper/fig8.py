@@ -12,7 +12,7 @@ import numpy as np
 from ..field import Field
 from ..mappings import FourierFeatures
 from .image_runs import STEPS, Run, load_pictures, scaled_word, train_runs
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,7 +59,7 @@ class Fig8(Item):
         "the larger the share of b that training can change.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
         words = [
@@ -77,7 +77,7 @@ class Fig8(Item):
             steps=setting.steps,
             width=setting.width,
             precision=setting.precision,
-            say=say,
+            progress=progress,
         )
         shape = 2, len(SCALES), setting.images
         test, train = trained.test.reshape(shape), trained.train.reshape(shape)

@@ -13,7 +13,7 @@ import numpy as np
 from ..field import Field
 from ..mappings import FourierFeatures
 from .image_runs import STEPS, Run, Trained, load_pictures, train_runs
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,7 +71,7 @@ class Fig9(Item):
         "All else is as in Table 3: the test pixels are [1::2, 1::2].",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
         words = [
@@ -88,7 +88,7 @@ class Fig9(Item):
 
         def train_in(precision: str, runs: list[Run]) -> Trained:
             return train_runs(pictures, runs, steps=setting.steps, width=setting.width,
-                              precision=precision, say=say)  # fmt: skip
+                              precision=precision, progress=progress)  # fmt: skip
 
         trained = train_in(setting.precision, runs)
         checked = {}

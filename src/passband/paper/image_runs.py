@@ -19,13 +19,13 @@ from jaxtyping import Array, Float, Int, Num, UInt8
 
 from ..data.images import Image
 from ..field import Field, make_field
-from ..ops.brief import brief_jit
 from ..ops.mlp import Precision
+from ..ops.without_autotune import jit_without_autotune
 from ..tasks.image import ImageTask, grid_coords, image_task
 from ..train.loop import Config
 from ..train.population import run_population
 from ..words import parse_mapping
-from .item import Say
+from .item import Progress
 
 STEPS = 1976
 """What the tables report is step index 1975 of 2000 (protocol 0.9)."""
@@ -70,7 +70,7 @@ def train_runs(
     width: int = 256,
     output: str = "sigmoid",
     precision: str = "auto",
-    say: Say = lambda text: None,
+    progress: Progress = lambda text: None,
 ) -> Trained:
     """Train every run and score it; runs of one shape train as one program.
 
@@ -92,9 +92,9 @@ def train_runs(
     ]
     new = {n: run for n, run in zip(names, runs, strict=True) if n not in _KEPT}
     if new:
-        say(f"{len(new)} networks, {steps} steps each; compiling")
+        progress(f"{len(new)} networks, {steps} steps each; compiling")
         config = Config(steps=steps, every=_every(steps), precision=precision)
-        found = _train(pictures, list(new.values()), config, width, output, say)
+        found = _train(pictures, list(new.values()), config, width, output, progress)
         _KEPT.update(zip(new, found, strict=True))
     fields, errors = zip(*(_KEPT[name] for name in names), strict=True)
     with np.errstate(divide="ignore"):
@@ -115,7 +115,7 @@ def _train(
     config: Config,
     width: int,
     output: str,
-    say: Say,
+    progress: Progress,
 ) -> Iterable[tuple[Field, np.ndarray]]:
     tasks = picture_tasks(pictures)
     trained, _ = run_population(
@@ -124,7 +124,7 @@ def _train(
         config,
         keys=[jax.random.PRNGKey(0)] * len(runs),  # a full batch draws nothing
         rates=[run.rate for run in runs],
-        on_stack=lambda done: say(f"{done} of {len(runs)} networks trained"),
+        on_stack=lambda done: progress(f"{done} of {len(runs)} networks trained"),
     )
     truth = jnp.asarray(pictures)
     errors = np.full((len(runs), 3), np.nan)
@@ -222,7 +222,7 @@ def _on_host(fields: Sequence[Field]) -> Field:
     return jax.tree.map(together, *fields)
 
 
-@brief_jit
+@jit_without_autotune
 def _errors(
     fields: Field, truth: Num[Array, "count h w c"], which: Int[Array, " runs"]
 ) -> Float[Array, "runs 3"]:

@@ -28,7 +28,7 @@ from ..theory import composed_ntk, linear_dynamics
 from ..train.loop import Config, chunk, start
 from ..train.state import sgd
 from ..train.work import count
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,13 +74,15 @@ class Indirect(Item):
         "grid it is not.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         truth = head_phantom(setting.side, dims=2) - 0.5
         arrays: dict[str, np.ndarray] = {"truth": truth}
         numbers, claims = [], []
         for name, forward in instruments(setting).items():
-            say(f"{NAMES[name]}: normal operator, prediction, {setting.steps} steps")
+            progress(
+                f"{NAMES[name]}: normal operator, prediction, {setting.steps} steps"
+            )
             in_dft = normal_in_dft(forward)
             share = off_diagonal(in_dft)
             found = converge(forward, truth, setting)

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 """Takes a line on how far a run has come."""
 Verdict = Literal["reproduced", "differs", "not comparable"]
 
@@ -131,8 +131,8 @@ class Item(abc.ABC):
     """How many other keys it runs with, where that can be chosen."""
 
     @abc.abstractmethod
-    def run(self, preset: Preset, say: Say) -> Outcome:
-        """Compute everything; `say` hears how far it has come."""
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
+        """Compute everything; `progress` hears how far it has come."""
 
     @abc.abstractmethod
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
@@ -149,9 +149,9 @@ class Assembled(Item):
     def assemble(self, found: Mapping[str, Outcome], preset: Preset) -> Outcome:
         """The item from the outcomes of its parts."""
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         """Run the parts, where their results are not at hand."""
         from .registry import get_item
 
-        found = {id: get_item(id).run(preset, say) for id in self.parts}
+        found = {id: get_item(id).run(preset, progress) for id in self.parts}
         return self.assemble(found, preset)

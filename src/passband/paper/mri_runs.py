@@ -21,7 +21,7 @@ from ..tasks.metrics import psnr
 from ..tasks.mri import MriTask, render
 from ..train.loop import Config
 from ..train.population import run_population
-from .item import Say
+from .item import Progress
 
 Volumes = Float[np.ndarray, "count side side side"]
 
@@ -103,7 +103,7 @@ def train_words(
     words: Sequence[str],
     volumes: Volumes,
     setting: Setting,
-    say: Say = lambda text: None,
+    progress: Progress = lambda text: None,
     *,
     key: int = 10,
 ) -> Trained:
@@ -119,7 +119,7 @@ def train_words(
         make_field(w, d=3, out=1, key=drawn_with, width=setting.width, bits2020=True)
         for w in words
     ]
-    say(f"{len(words) * len(tasks)} networks, {setting.steps} steps")
+    progress(f"{len(words) * len(tasks)} networks, {setting.steps} steps")
     every = setting.steps // 4 if setting.steps % 4 == 0 else setting.steps
     stacks: list[float] = []
     trained, _ = run_population(

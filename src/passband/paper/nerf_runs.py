@@ -28,7 +28,7 @@ from ..train.loop import Config, start
 from ..train.population import population_chunk, stack, unstack
 from ..train.state import adam
 from ..train.work import count
-from .item import Preset, Say
+from .item import Preset, Progress
 
 WORLD = Space(NEAR, FAR, np.full(3, 0.5), 1.0)
 """The paper's coordinates: those of the world, unscaled, from 2 to 6 along a ray."""
@@ -113,7 +113,7 @@ def train_runs(
     runs: Sequence[Run],
     stops: Sequence[int],
     setting: Setting,
-    say: Say,
+    progress: Progress,
 ) -> Trained:
     """Train every run; those of one shape together, all shapes compiled side by side.
 
@@ -138,7 +138,7 @@ def train_runs(
         state = jax.tree.map(lambda *a: jnp.stack(a), *(states[i] for i in members))
         return shared, state, axes, adam(), every
 
-    say(f"compiling {len(groups)} programs")
+    progress(f"compiling {len(groups)} programs")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         compiling = [
             pool.submit(population_chunk.lower(*stacked(members)).compile)  # pyright: ignore[reportFunctionMemberAccess]
@@ -154,7 +154,7 @@ def train_runs(
         shared, state, axes, optimiser, every = stacked(members)
         begun = time.perf_counter()
         for step in range(0, stops[-1], every):
-            say(f"{name}: step {step} of {stops[-1]}")
+            progress(f"{name}: step {step} of {stops[-1]}")
             state, losses = program(shared, state, axes, optimiser, every)
             losses.block_until_ready()
             if step + every in stops:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..ops.mlp import Precision
 from . import mri_runs, shape_runs, table6
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,15 +38,15 @@ class PrecisionCost(Item):
         "A CPU has no TF32, and its bfloat16 is slow: seconds there say little.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         shapes = shape_runs.SETTINGS[preset]
         volumes = dataclasses.replace(table6.SETTINGS[preset], volumes=1)
         precisions = able(jax.default_backend())
         found: Found = {}
         for precision in precisions:
-            values = _shape(precision, shapes, say)
+            values = _shape(precision, shapes, progress)
             if preset is not Preset.SMOKE:  # two more programs: seconds
-                values |= _volume(precision, volumes, say)
+                values |= _volume(precision, volumes, progress)
             for name, value in values.items():
                 found.setdefault(name, {})[precision] = value
         return Outcome(
@@ -93,18 +93,22 @@ def able(platform: str) -> list[str]:
     return [p for p in PRECISIONS if Precision.resolve(p, platform).value == p]
 
 
-def _shape(precision: str, setting: shape_runs.Setting, say: Say) -> dict[str, float]:
+def _shape(
+    precision: str, setting: shape_runs.Setting, progress: Progress
+) -> dict[str, float]:
     name, word = setting.tests[0], setting.word("gaussian")
-    say(f"{precision}: `{word}` of {name}")
+    progress(f"{precision}: `{word}` of {name}")
     network, seconds = shape_runs.train_alone(word, name, setting, precision=precision)
     iou = {f"{points} IoU": network.iou[points] for points in shape_runs.POINTS}
     return {**iou, "shape": seconds}
 
 
-def _volume(precision: str, setting: mri_runs.Setting, say: Say) -> dict[str, float]:
+def _volume(
+    precision: str, setting: mri_runs.Setting, progress: Progress
+) -> dict[str, float]:
     setting = dataclasses.replace(setting, precision=precision)
     word = mri_runs.scaled_word("gaussian", setting)
-    say(f"{precision}: `{word}` of a volume of {setting.side}^3")
+    progress(f"{precision}: `{word}` of a volume of {setting.side}^3")
     trained = mri_runs.train_words([word], mri_runs.load_volumes(setting), setting)
     return {"PSNR (dB)": float(trained.scores[0, 0]), "volume": trained.steps_seconds}
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from ..errors import InputError
 from ..export.paper_report import Entry, Row, embedded, write_page
 from . import registry, results
+from .captions import CAPTIONS, REASONS
 from .item import Item, Preset
-from .shows import SHOWS, WHY
 
 
 def write_paper_report(folder: Path, preset: Preset) -> Path:
@@ -28,7 +28,7 @@ def write_paper_report(folder: Path, preset: Preset) -> Path:
 
 def entry_of(item: Item, folder: Path, preset: Preset) -> Entry:
     """What the page says of one item and of its companions."""
-    shows = SHOWS.get(item.id, "")
+    shows = CAPTIONS.get(item.id, "")
     entry = Entry(item.id, item.title, item.section, "not run", shows)
     try:
         result = results.load(folder, preset, item.id, arrays=False)
@@ -39,7 +39,7 @@ def entry_of(item: Item, folder: Path, preset: Preset) -> Entry:
     return dataclasses.replace(
         entry,
         verdict=outcome.verdict,
-        why=WHY.get(item.id, "") if outcome.verdict == "differs" else "",
+        why=REASONS.get(item.id, "") if outcome.verdict == "differs" else "",
         claims=[(c.verdict, c.claim, c.detail) for c in outcome.claims],
         rows=[
             Row(n.name, n.printed, n.ours, n.spread, n.comparable)

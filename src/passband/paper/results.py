@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..atomic_write import atomic_write
 from ..data.store import known_set
 from ..errors import InputError
 from ..json_text import to_json
 from ..version import __version__
-from ..whole_file import whole_file
 from .item import Claim, Number, Outcome, Preset
 
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ def save(folder: Path, result: Result) -> Path:
         reason = error.strerror or str(error)
         raise InputError(f"`{path.parent}` cannot be made: {reason}") from error
     arrays = {name: _narrow(a) for name, a in result.outcome.arrays.items()}
-    with whole_file(path.with_suffix(".npz")) as part, open(part, "wb") as stream:
+    with atomic_write(path.with_suffix(".npz")) as part, open(part, "wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
     text = to_json(_plain(result.as_json()), indent=2)
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         part.write_text(text + "\n", encoding="utf-8")
     return path
 
@@ -82,7 +82,7 @@ def save_figures(
     paths = []
     for stem, figure in figures.items():
         paths.append(path_of(folder, preset, stem, ".png"))
-        with whole_file(paths[-1]) as part:
+        with atomic_write(paths[-1]) as part:
             part.write_bytes(png_bytes(figure))
     return paths
 

@@ -20,7 +20,7 @@ from ..tasks.shape import ShapeTask, shape_task
 from ..train.loop import Config, run
 from ..train.population import run_population
 from ..train.state import Rate, decaying_rate
-from .item import Preset, Say
+from .item import Preset, Progress
 
 ROWS = ("none", "basic", "positional", "gaussian")
 POINTS = ("uniform", "boundary")
@@ -164,7 +164,7 @@ def train(
     setting: Setting,
     *,
     keys: Sequence[int] | None = None,
-    say: Say = lambda text: None,
+    progress: Progress = lambda text: None,
 ) -> tuple[list[Trained], list[float]]:
     """A network for each word and shape, as one program where sizes agree.
 
@@ -183,7 +183,7 @@ def train(
 
     def on_stack(done: int) -> None:
         begun[done] = time.perf_counter()
-        say(f"{done} of {len(fields)} networks trained")
+        progress(f"{done} of {len(fields)} networks trained")
 
     unused = [jax.random.PRNGKey(0)] * len(fields)  # a step's number draws its points
     fields, _ = run_population(tasks, fields, config, keys=unused, on_stack=on_stack)

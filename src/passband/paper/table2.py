@@ -8,7 +8,7 @@ import numpy as np
 from ..mappings import Fourier, FourierFeatures
 from ..words import parse_mapping
 from .fig4 import FAMILIES
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,11 +34,11 @@ class Table2(Item):
         "Positional encoding is 2^(sigma X) - 1 in the code, not 2^(sigma X).",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         count = DRAWS[preset]
         arrays, numbers, claims = {}, [], []
         for place, (family, scale) in enumerate(FAMILIES.items()):
-            say(f"{KEYS} times {count} frequencies of {family}")
+            progress(f"{KEYS} times {count} frequencies of {family}")
             # Keys of its own: the four families turn equal keys into equal uniforms.
             keys = range(place * KEYS, (place + 1) * KEYS)
             drawn = np.stack([sample(family, scale, count, key) for key in keys])

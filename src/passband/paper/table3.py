@@ -7,7 +7,7 @@ import numpy as np
 
 from . import published
 from .image_runs import STEPS, Run, load_pictures, scaled_word, train_runs
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,7 +55,7 @@ class Table3(Item):
         "Positional frequencies are 2^(sigma k / (K-1)) - 1, end point included.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
         trained = train_runs(
@@ -64,7 +64,7 @@ class Table3(Item):
             steps=setting.steps,
             width=setting.width,
             precision=setting.precision,
-            say=say,
+            progress=progress,
         )
         table = trained.test.reshape(len(SETS), len(ROWS), setting.images)
         scores: dict[str, dict[str, np.ndarray]] = {

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import published
 from .image_runs import train_runs
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge, over_keys
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge, over_keys
 from .table3 import ROWS, SETS, WITHIN, Setting, pictures_of, runs_of
 from .table3 import SETTINGS as TABLE3
 
@@ -36,7 +36,7 @@ class Table3Seeds(Item):
     seeds = 3
     notes = ("The paper has one seed, PRNGKey(10), and does not print this.",)
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
         pictures = pictures_of(setting, full)
@@ -49,7 +49,7 @@ class Table3Seeds(Item):
                 steps=setting.steps,
                 width=setting.width,
                 precision=setting.precision,
-                say=lambda text, key=key: say(f"key {key}: {text}"),
+                progress=lambda text, key=key: progress(f"key {key}: {text}"),
             )
             for key in keys
         ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .image_runs import STEPS, Run, load_pictures, scaled_word, train_runs
-from .item import Claim, Item, Outcome, Preset, Say, judge
+from .item import Claim, Item, Outcome, Preset, Progress, judge
 from .scale_curves import curves, drawn, near_the_best, numbers_of
 from .table3 import SCALES, SETS
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Curve = tuple[str, str]
 """Data set and family."""
-FLAT = 0.2
+FLAT_DB = 0.2
 """dB: what a key moves a mean by, so that scales this near to the best are as good."""
 
 
@@ -77,7 +77,7 @@ class Table3Sweep(Item):
         "Key, split and steps are Table 3's; the pictures are those of train_data.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting, sweeps = SETTINGS[preset]
         full = preset is Preset.FULL
         arrays, seconds = {}, {}
@@ -98,7 +98,7 @@ class Table3Sweep(Item):
                 steps=setting.steps,
                 width=setting.width,
                 precision=setting.precision,
-                say=lambda text, curve=curve: say(f"{curve}: {text}"),
+                progress=lambda text, curve=curve: progress(f"{curve}: {text}"),
             )
             precision, seconds[curve] = trained.precision, trained.seconds
             arrays[f"{curve}.scales"] = np.asarray(sweep.scales)
@@ -131,8 +131,8 @@ def _papers(curve: str) -> float:
 
 
 def best_scale(scales: np.ndarray, means: np.ndarray) -> tuple[float, float, float]:
-    """The best scale, and the ends of those within `FLAT` of it."""
-    good = scales[means >= means.max() - FLAT]
+    """The best scale, and the ends of those within `FLAT_DB` of it."""
+    good = scales[means >= means.max() - FLAT_DB]
     return float(scales[means.argmax()]), float(good.min()), float(good.max())
 
 
@@ -150,7 +150,7 @@ def _claims(arrays: Mapping[str, np.ndarray], preset: Preset) -> list[Claim]:
         )
         claims.append(
             near_the_best(
-                name, scales, means, _papers(name), flat=FLAT,
+                name, scales, means, _papers(name), flat=FLAT_DB,
                 judged=preset is Preset.FULL,
                 more=f"; {low:g} to {high:g} are as good",
             )

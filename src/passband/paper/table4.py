@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .shape_runs import (
     POINTS,
     ROWS,
@@ -50,16 +50,16 @@ class Table4(Item):
         "wrong labels among the paper's (their ray casting was not ours) would be one.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
-        say(f"labels of {setting.validation}")
+        progress(f"labels of {setting.validation}")
         labelled(setting.validation, setting)
         # The sweep needs no other labels: the host makes them while the device trains.
         with ThreadPoolExecutor(1) as host:
-            labels = host.submit(labels_of, setting, say)
-            swept = _sweep(setting, say)
+            labels = host.submit(labels_of, setting, progress)
+            swept = _sweep(setting, progress)
             shapes = labels.result()
-        iou, seconds = scores(setting, say)
+        iou, seconds = scores(setting, progress)
         sweeps = _sweeps(setting, swept)
         full = preset is Preset.FULL
         return Outcome(
@@ -108,27 +108,29 @@ ITEM = Table4()
 
 
 def labels_of(
-    setting: Setting, say: Say, shapes: tuple[str, ...] = ()
+    setting: Setting, progress: Progress, shapes: tuple[str, ...] = ()
 ) -> dict[str, float]:
     """Label the shapes, all of them if none is named; the seconds each took."""
     seconds = {}
     for name in shapes or setting.shapes:
-        say(f"labels of {name}")
+        progress(f"labels of {name}")
         seconds[name] = labelled(name, setting).seconds
-        say(f"labels of {name} in {seconds[name]:.1f} s")
+        progress(f"labels of {name} in {seconds[name]:.1f} s")
     return seconds
 
 
-def scores(setting: Setting, say: Say) -> tuple[np.ndarray, dict[str, float]]:
+def scores(setting: Setting, progress: Progress) -> tuple[np.ndarray, dict[str, float]]:
     """IoU (points, rows, shapes), and the seconds of one network of each row."""
     iou = np.zeros((len(POINTS), len(ROWS), len(setting.shapes)))
     seconds = {}
-    say(f"{len(ROWS) * len(setting.shapes)} networks")
+    progress(f"{len(ROWS) * len(setting.shapes)} networks")
     for i, (row, (networks, spent)) in enumerate(trained(setting).items()):
         seconds[row] = spent
         for j, points in enumerate(POINTS):
             iou[j, i] = [network.iou[points] for network in networks]
-        say(f"{row}: {seconds[row]:.2f} s a network, boundary IoU {_text(iou[1, i])}")
+        progress(
+            f"{row}: {seconds[row]:.2f} s a network, boundary IoU {_text(iou[1, i])}"
+        )
     return iou, seconds
 
 
@@ -136,10 +138,10 @@ Swept = dict[tuple[str, float], Trained]
 """The validation shape's networks, by mapping and scale."""
 
 
-def _sweep(setting: Setting, say: Say) -> Swept:
+def _sweep(setting: Setting, progress: Progress) -> Swept:
     """Those of scales that are not the table's own."""
     new = [(r, s) for r, s in _cells(setting) if s != getattr(setting, r)]
-    say(f"{len(new)} scales on {setting.validation}")
+    progress(f"{len(new)} scales on {setting.validation}")
     words = [setting.word(row, scale) for row, scale in new]
     networks, _ = train(words, [setting.validation] * len(words), setting)
     return dict(zip(new, networks, strict=True))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge, over_keys
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge, over_keys
 from .shape_runs import POINTS, ROWS, SETTINGS, settings_of, train
 from .table4 import labels_of
 
@@ -33,11 +33,11 @@ class Table4Seeds(Item):
         "Points are those of Table 4: a key changes B and the weights alone.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
         keys = list(range(FIRST, FIRST + self.seeds))
-        labels_of(setting, say, setting.tests)
+        labels_of(setting, progress, setting.tests)
         shape = len(ROWS), len(keys), len(setting.tests)
         runs = list(np.ndindex(shape))  # row by row: sizes that agree stand together
         networks, seconds = train(
@@ -45,7 +45,7 @@ class Table4Seeds(Item):
             [setting.tests[k] for _, _, k in runs],
             setting,
             keys=[keys[key] for _, key, _ in runs],
-            say=say,
+            progress=progress,
         )
         found = [[network.iou[points] for network in networks] for points in POINTS]
         iou = np.reshape(found, (len(POINTS), *shape))

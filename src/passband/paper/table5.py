@@ -25,7 +25,7 @@ from .ct_runs import (
     tasks_of,
     train_runs,
 )
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,10 +61,10 @@ class Table5(Item):
         "left out of the table; back-projection, SART and total variation are ours.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
-        found = networks(preset, say)
+        found = networks(preset, progress)
         scores: dict[str, dict[str, np.ndarray]] = found["scores"]
         numbers, claims = [], []
         for name in SETS:
@@ -122,11 +122,13 @@ def printed_of(row: str, name: str) -> float | None:
     return None if cell is None else cell.value
 
 
-def networks(preset: Preset, say: Say) -> dict[str, Any]:
+def networks(preset: Preset, progress: Progress) -> dict[str, Any]:
     """Scores of every set and row, and the pictures of each set's first density."""
     setting = SETTINGS[preset]
     count = setting.images * len(ROWS) * len(SETS)
-    say(f"{count} networks at {setting.side}^2, {setting.steps} steps, and no network")
+    progress(
+        f"{count} networks at {setting.side}^2, {setting.steps} steps, and no network"
+    )
     return _networks(preset)
 
 
@@ -169,17 +171,22 @@ def without_network(
     side = truth.shape[-1]
     # The table's projector is no line integral, but near one: it lacks two methods.
     lines = radon(180 / views * np.arange(views), side, pixel=1 / side)
-    keep = jnp.asarray(kept_rays((views, side), 0.05, 0))
+    train_mask = jnp.asarray(kept_rays((views, side), 0.05, 0))
 
     def varied(task: CTTask) -> np.ndarray:
         few = min(100, steps)
         return chosen_total_variation(
-            task.forward, task.sinogram, keep, search=few, iterations=few, high=1.0
+            task.forward,
+            task.sinogram,
+            train_mask,
+            search=few,
+            iterations=few,
+            high=1.0,
         ).values
 
     ways = {
         "FBP": lambda task: filtered_backprojection(lines, task.sinogram),
-        "SART": lambda task: sart(lines, task.sinogram, keep).values,
+        "SART": lambda task: sart(lines, task.sinogram, train_mask).values,
         "total variation": varied,
         "free grid": lambda task: free_grid(task.forward, task.sinogram, steps=steps),
     }

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import published
 from .ct_runs import ROWS, densities, rows_of, train_runs
-from .item import Claim, Item, Outcome, Preset, Say, judge, over_keys
+from .item import Claim, Item, Outcome, Preset, Progress, judge, over_keys
 from .table5 import SETTINGS, WITHIN
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Table5Seeds(Item):
     seeds = 3
     notes = ("The paper has one seed, PRNGKey(10), and does not print this.",)
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         if preset is not Preset.FULL:
             side = {Preset.SMALL: 48, Preset.SMOKE: 32}[preset]
@@ -41,7 +41,7 @@ class Table5Seeds(Item):
                 pictures,
                 rows_of("shepp", 0, setting, key),
                 setting,
-                lambda text, key=key: say(f"key {key}: {text}"),
+                lambda text, key=key: progress(f"key {key}: {text}"),
             )
             for key in keys
         ]

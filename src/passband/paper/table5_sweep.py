@@ -7,7 +7,7 @@ import numpy as np
 
 from . import published
 from .ct_runs import SCALES, Run, Setting, densities, train_runs, word_of
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .scale_curves import curves, drawn, near_the_best, numbers_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ GRIDS = {
     "gaussian": (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0),
     "positional": (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0),
 }
-FLAT = 0.3
+FLAT_DB = 0.3
 """dB: what a key moves a mean by, so that scales this near to the best are as good."""
 
 SETTINGS = {
@@ -40,7 +40,7 @@ class Table5Sweep(Item):
         "The first four of the sweep's phantoms; the notebook took eight.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
         grids = GRIDS
@@ -55,7 +55,7 @@ class Table5Sweep(Item):
             for scale in grid
             for k in range(count)
         ]
-        trained = train_runs(pictures, runs, setting, say)
+        trained = train_runs(pictures, runs, setting, progress)
         scores = trained.scores.reshape(-1, count)
         arrays: dict[str, np.ndarray] = {}
         for family, grid in grids.items():
@@ -104,7 +104,7 @@ def _claims(arrays: dict[str, np.ndarray], preset: Preset) -> list[Claim]:
     for name, scales, means in curves(arrays):
         best, full = float(scales[means.argmax()]), preset is Preset.FULL
         claims.append(
-            near_the_best(name, scales, means, _papers(name), flat=FLAT, judged=full)
+            near_the_best(name, scales, means, _papers(name), flat=FLAT_DB, judged=full)
         )
         claims.append(
             judge(

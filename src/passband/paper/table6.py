@@ -15,7 +15,7 @@ from ..tasks.metrics import psnr
 from ..tasks.mri import MriTask
 from ..tasks.mri_baselines import free, total_variation_of, zero_filled
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .mri_runs import (
     Setting,
     load_volumes,
@@ -59,10 +59,10 @@ class Table6(Item):
         "The free grid was run by the authors (32.71 dB) and left out of the table.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
-        found = networks(preset, say)
+        found = networks(preset, progress)
         scores: dict[str, np.ndarray] = found["scores"]
         numbers = []
         for row in (*ROWS, *OTHERS):
@@ -112,11 +112,13 @@ class Table6(Item):
 ITEM = Table6()
 
 
-def networks(preset: Preset, say: Say) -> dict[str, Any]:
+def networks(preset: Preset, progress: Progress) -> dict[str, Any]:
     """Scores of every row, and the volumes of the first head."""
     setting = SETTINGS[preset]
     count = setting.volumes * len(ROWS)
-    say(f"{count} networks of {setting.side}^3, {setting.steps} steps, and no network")
+    progress(
+        f"{count} networks of {setting.side}^3, {setting.steps} steps, and no network"
+    )
     return _networks(preset)
 
 

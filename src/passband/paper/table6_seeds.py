@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge, over_keys
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge, over_keys
 from .mri_runs import load_volumes, scaled_word, train_words
 from .table6 import ROWS, SETTINGS, SMOKE_ROWS
 
@@ -34,7 +34,7 @@ class Table6Seeds(Item):
         "Its volumes are restricted: those of Table 6 stand in for them here too.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         if preset is Preset.SMALL:
             setting = dataclasses.replace(setting, volumes=1)
@@ -48,7 +48,7 @@ class Table6Seeds(Item):
                 words,
                 volumes,
                 setting,
-                lambda text, key=key: say(f"key {key}: {text}"),
+                lambda text, key=key: progress(f"key {key}: {text}"),
                 key=key,
             )
             for key in keys

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .mri_runs import SCALES, SWEEP, Setting, load_volumes, scaled_word, train_words
 from .scale_curves import curves, near_the_best, numbers_of
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GRIDS = {"gaussian": (2.0, 3.0, 4.0, 5.0, 6.0), "positional": (1.0, 2.0, 3.0, 4.0, 5.0)}
-FLAT = 0.2
+FLAT_DB = 0.2
 """dB: scales this near to the best are as good."""
 
 SETTINGS = {
@@ -36,7 +36,7 @@ class Table6Sweep(Item):
         "plot of the notebook, on volumes that are restricted.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
         volumes = load_volumes(setting, SWEEP)
@@ -46,7 +46,7 @@ class Table6Sweep(Item):
         if preset is Preset.SMOKE:
             pairs = [p for p in pairs if p[1] >= SCALES[p[0]]]
         words = [scaled_word(family, setting, scale) for family, scale in pairs]
-        trained = train_words(words, volumes, setting, say)
+        trained = train_words(words, volumes, setting, progress)
         arrays = {}
         for family in GRIDS:
             mine = [k for k, (name, _) in enumerate(pairs) if name == family]
@@ -100,7 +100,7 @@ def _claims(arrays: dict[str, np.ndarray], full: bool) -> list[Claim]:
     for name, scales, means in curves(arrays):
         best = float(scales[means.argmax()])
         claims.append(
-            near_the_best(name, scales, means, _papers(name), flat=FLAT, judged=full)
+            near_the_best(name, scales, means, _papers(name), flat=FLAT_DB, judged=full)
         )
         claims.append(
             judge(

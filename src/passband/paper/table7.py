@@ -8,7 +8,7 @@ import numpy as np
 
 from ..field import Field
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .nerf_runs import SETTINGS, Run, precision, scene_of, scores, task_of, train_runs
 
 if TYPE_CHECKING:
@@ -39,15 +39,15 @@ class Table7(Item):
         "The original encoding has 9 octaves; the text says 8.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         full = preset is Preset.FULL
-        fields, seconds = train_rows(preset, ROWS, say)
+        fields, seconds = train_rows(preset, ROWS, progress)
         task, scene = task_of(preset), scene_of(preset)
         assert scene.test is not None and scene.val is not None
         arrays: dict[str, np.ndarray] = {"stops": np.array(setting.stops)}
         for row in ROWS:
-            say(f"{row}: rendering the test views")
+            progress(f"{row}: rendering the test views")
             found = [scores(task, field, scene.test)[0] for field in fields[row]]
             arrays[row] = np.stack(found)
             arrays[f"{row} val"] = scores(task, fields[row][-1], scene.val)[0]
@@ -88,7 +88,7 @@ _KEPT: dict[tuple[Preset, str], list[Field]] = {}
 
 
 def train_rows(
-    preset: Preset, rows: Sequence[str], say: Say
+    preset: Preset, rows: Sequence[str], progress: Progress
 ) -> tuple[dict[str, list[Field]], dict[str, float]]:
     """Fields by row and stop, and the seconds of each stack."""
     setting = SETTINGS[preset]
@@ -96,7 +96,7 @@ def train_rows(
     seconds = {}
     if new:
         runs = [Run(setting.word(row), setting.rate_of(row)) for row in new]
-        done = train_runs(task_of(preset), runs, setting.stops, setting, say)
+        done = train_runs(task_of(preset), runs, setting.stops, setting, progress)
         seconds = done.seconds
         for k, row in enumerate(new):
             _KEPT[preset, row] = [fields[k] for fields in done.fields]

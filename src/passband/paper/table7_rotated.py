@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import published
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .nerf_runs import SETTINGS, Run, precision, scene_of, scores, task_of, train_runs
 from .table7 import WITHIN
 
@@ -30,16 +30,16 @@ class Table7Rotated(Item):
         "of the two positional encodings instead.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         task, scene = task_of(preset, turned=True), scene_of(preset, turned=True)
         assert scene.test is not None
         runs = [Run(setting.word(row), setting.rate_of(row)) for row in ROWS]
         stops = setting.stops[-1:]
-        trained = train_runs(task, runs, stops, setting, say)
+        trained = train_runs(task, runs, stops, setting, progress)
         arrays = {}
         for row, field in zip(ROWS, trained.fields[-1], strict=True):
-            say(f"{row}: rendering the test views")
+            progress(f"{row}: rendering the test views")
             arrays[row] = scores(task, field, scene.test)[0]
         full = preset is Preset.FULL
         return Outcome(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .nerf_runs import SETTINGS, Run, precision, scene_of, scores, task_of, train_runs
 from .table7 import ROWS
 
@@ -44,7 +44,7 @@ class Table7Seeds(Item):
         "Networks that die do so in their first hundreds of steps: 5,000 are enough.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting = SETTINGS[preset]
         keys = list(range(FIRST, FIRST + self.seeds))
         task, scene = task_of(preset), scene_of(preset)
@@ -54,11 +54,11 @@ class Table7Seeds(Item):
             for row in ROWS
             for key in keys
         ]
-        trained = train_runs(task, runs, (STEPS[preset],), setting, say)
+        trained = train_runs(task, runs, (STEPS[preset],), setting, progress)
         few = scene.test.part(np.arange(min(VIEWS, len(scene.test.names))))
         spread, depth, psnr = [], [], []
         for k, field in enumerate(trained.fields[-1]):
-            say(f"looking at network {k + 1} of {len(runs)}")
+            progress(f"looking at network {k + 1} of {len(runs)}")
             probe = task.probe(field)
             spread.append(probe.spread)
             depth.append(probe.depth)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .item import Claim, Item, Number, Outcome, Preset, Say, judge
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .nerf_runs import (
     SETTINGS,
     Run,
@@ -30,7 +30,7 @@ SCALES = {
     },
 }  # fmt: skip
 STEPS = {Preset.SMOKE: 20, Preset.SMALL: 500, Preset.FULL: 10_000}
-FLAT = 0.2
+FLAT_DB = 0.2
 """dB: scales this near to the best are as good."""
 
 
@@ -47,7 +47,7 @@ class Table7Sweep(Item):
         "10,000 steps each; the notebook gave its sweep 50,000.",
     )
 
-    def run(self, preset: Preset, say: Say) -> Outcome:
+    def run(self, preset: Preset, progress: Progress) -> Outcome:
         setting, scales = SETTINGS[preset], SCALES[preset]
         task, scene = task_of(preset), scene_of(preset)
         assert scene.val is not None
@@ -56,10 +56,10 @@ class Table7Sweep(Item):
             for family in FAMILIES
             for scale in scales[family]
         ]
-        trained = train_runs(task, runs, (STEPS[preset],), setting, say)
+        trained = train_runs(task, runs, (STEPS[preset],), setting, progress)
         found = []
         for k, field in enumerate(trained.fields[-1]):
-            say(f"rendering the views of network {k + 1} of {len(runs)}")
+            progress(f"rendering the views of network {k + 1} of {len(runs)}")
             found.append(scores(task, field, scene.val)[0])
         arrays: dict[str, np.ndarray] = {}
         for family in FAMILIES:
@@ -143,8 +143,8 @@ def _claims(arrays: dict[str, np.ndarray], preset: Preset) -> list[Claim]:
         short = means.max() - np.interp(papers, scales, means)
         claims.append(
             judge(
-                f"{family}: the notebook's scale is within {FLAT} dB of the best",
-                bool(short <= FLAT) if full else None,
+                f"{family}: the notebook's scale is within {FLAT_DB} dB of the best",
+                bool(short <= FLAT_DB) if full else None,
                 f"{papers:g} is {short:.2f} dB below {best:g}"
                 if full
                 else f"{papers:g} is for another scene; here {best:g} is best",

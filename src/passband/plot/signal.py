@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WIDTH, LEFT, RIGHT, GAP = 10.0, 0.85, 0.2, 0.75
 TOP, PANEL, LOW, BETWEEN, BOTTOM = 0.45, 1.9, 1.2, 0.52, 0.55
 CHANNELS = 2
-FEW = 80
+FEW_SAMPLES = 80
 
 
 @styled
@@ -151,7 +151,7 @@ def _pair(
         color=TARGET,
         label="Target",
         linewidth=1.4,
-        **dots if len(x) <= FEW else {},
+        **dots if len(x) <= FEW_SAMPLES else {},
     )
     axes.plot(*envelope(x, prediction), color=colour, label="Prediction", linewidth=1.2)
     if len(x) > 1:

@@ -17,7 +17,7 @@ from ..forward.linear import LinearForward
 from ..forward.radon import radon
 from ..forward.total_variation import relative_error
 from ..mappings import AnyKey
-from ..ops.brief import brief_jit
+from ..ops.without_autotune import jit_without_autotune
 from .image import grid_coords, render
 from .metrics import psnr, ssim
 from .task import Task
@@ -36,7 +36,7 @@ class CTTask(Task):
 
     forward: LinearForward
     sinogram: Float[Array, "*runs views bins"]
-    keep: Bool[Array, "views bins"] | None
+    train_mask: Bool[Array, "views bins"] | None
     """The rays to train on; None for all."""
     side: int = eqx.field(static=True)
     """Rows and columns of the picture."""
@@ -45,16 +45,16 @@ class CTTask(Task):
         """Half the mean squared error of the rays (protocol 6)."""
         del key, step
         error = self.project(field) - self.sinogram
-        if self.keep is None:
+        if self.train_mask is None:
             return 0.5 * jnp.mean(error**2)
-        error = jnp.where(self.keep, error, 0)
-        return 0.5 * jnp.sum(error**2) / jnp.sum(self.keep)
+        error = jnp.where(self.train_mask, error, 0)
+        return 0.5 * jnp.sum(error**2) / jnp.sum(self.train_mask)
 
     @property
     def empty_loss(self) -> float:
         """The loss of a density that is 0 everywhere."""
-        keep = True if self.keep is None else np.asarray(self.keep)
-        return 0.5 * float(np.mean(np.square(self.sinogram), where=keep))
+        train_mask = True if self.train_mask is None else np.asarray(self.train_mask)
+        return 0.5 * float(np.mean(np.square(self.sinogram), where=train_mask))
 
     def project(self, field: Field) -> Float[Array, "views bins"]:
         """What the instrument sees of the field."""
@@ -71,9 +71,9 @@ class CTTask(Task):
 
     def errors(self, seen: Float[Array, "views bins"]) -> dict[str, float]:
         """The metrics of a sinogram, whoever made it."""
-        found = {"error_train": relative_error(seen, self.sinogram, self.keep)}
-        if self.keep is not None:
-            found["error_test"] = relative_error(seen, self.sinogram, ~self.keep)
+        found = {"error_train": relative_error(seen, self.sinogram, self.train_mask)}
+        if self.train_mask is not None:
+            found["error_test"] = relative_error(seen, self.sinogram, ~self.train_mask)
         return found
 
     @property
@@ -81,7 +81,7 @@ class CTTask(Task):
         return math.prod(self.forward.input_shape)
 
 
-@brief_jit
+@jit_without_autotune
 def _project(task: CTTask, field: Field) -> Array:
     return task.project(field)
 
@@ -109,11 +109,11 @@ def ct_task(
     if not 0 < high < math.inf:
         raise InputError(f"`high` (={high:g}) must be positive and finite")
     forward = radon(sinogram.angles, bins, side=grid, offset=offset, pixel=1 / bins)
-    keep = kept_rays((views, bins), holdout, seed)
+    train_mask = kept_rays((views, bins), holdout, seed)
     return CTTask(
         forward,
         jnp.asarray(sinogram.values / (high * pixel * bins), jnp.float32),
-        None if keep is None else jnp.asarray(keep),
+        None if train_mask is None else jnp.asarray(train_mask),
         bins,
     )
 
@@ -133,9 +133,9 @@ def kept_rays(
     # One in every stretch, so that no two held out leave a gap between them.
     edges = np.linspace(0, views, count + 1).astype(int)
     gone = [rng.integers(a, b) for a, b in itertools.pairwise(edges)]
-    keep = np.ones(shape, bool)
-    keep[gone] = False
-    return keep
+    train_mask = np.ones(shape, bool)
+    train_mask[gone] = False
+    return train_mask
 
 
 def largest_density(

@@ -29,27 +29,29 @@ def baselines(
     forward = task.forward
     if not isinstance(forward, Radon):
         raise TypeError("baselines need line integrals, so a task of `ct_task`")
-    y, keep = task.sinogram, task.keep
-    if keep is None:  # the weight of total variation must be chosen by something
+    y, train_mask = task.sinogram, task.train_mask
+    if train_mask is None:  # the weight of total variation must be chosen by something
         choose = jnp.asarray(kept_rays((y.shape[0], y.shape[1]), 0.05, 0))
     else:
-        choose = keep
+        choose = train_mask
     found = {
-        "FBP": filtered_backprojection(*_filled(forward, np.asarray(y), keep)),
-        "SART": sart(forward, y, keep).values,
+        "FBP": filtered_backprojection(*_filled(forward, np.asarray(y), train_mask)),
+        "SART": sart(forward, y, train_mask).values,
         "TV": chosen_total_variation(
             forward, y, choose, iterations=iterations, search=search, high=1.0
         ).values,
-        "free grid": free_grid(forward, y, keep, steps=steps),
+        "free grid": free_grid(forward, y, train_mask, steps=steps),
     }
     return {name: enlarged(np.asarray(x), task.side) for name, x in found.items()}
 
 
-def _filled(forward: Radon, y: np.ndarray, keep: Array | None) -> tuple[Radon, Array]:
+def _filled(
+    forward: Radon, y: np.ndarray, train_mask: Array | None
+) -> tuple[Radon, Array]:
     """Every view whole: rays that are left out come from those beside them."""
-    if keep is None:
+    if train_mask is None:
         return forward, jnp.asarray(y)
-    known = np.asarray(keep)
+    known = np.asarray(train_mask)
     left = np.flatnonzero(known.any(axis=1))
     bins = np.arange(y.shape[1])
     rows = [np.interp(bins, bins[known[k]], y[k][known[k]]) for k in left]

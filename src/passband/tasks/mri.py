@@ -9,8 +9,8 @@ from jaxtyping import Array, Bool, Complex, Float, Int, Scalar
 from ..field import Field
 from ..forward.kspace import KSpace
 from ..mappings import AnyKey
-from ..ops.brief import brief_jit
-from ..ops.chunked import by_parts
+from ..ops.chunked import chunked_map
+from ..ops.without_autotune import jit_without_autotune
 from .metrics import psnr, ssim
 from .task import Task
 
@@ -28,7 +28,7 @@ class MriTask(Task):
     forward: KSpace
     """Its mask has the frequencies that train."""
     measured: Complex[Array, "*runs_and_samples"]
-    held: Bool[Array, "*sides"] | None = None
+    test_mask: Bool[Array, "*sides"] | None = None
     """Measured too, but kept for testing."""
     truth: Float[Array, "*runs_and_sides"] | None = None
     extent: tuple[float, ...] = eqx.field(static=True, default=())
@@ -59,7 +59,7 @@ class MriTask(Task):
         def part(field: Field, index: Int[Array, " k"]) -> Float[Array, "k c"]:
             return field.batch(grid_coords(index, sides, extent))
 
-        image = by_parts(part, field, n, self.at_once or n)
+        image = chunked_map(part, field, n, self.at_once or n)
         return image.reshape(self.forward.input_shape)
 
     def predict(self, field: Field) -> np.ndarray:
@@ -78,33 +78,37 @@ class MriTask(Task):
 
     def errors(self, image: np.ndarray | Array) -> dict[str, float]:
         """How far an image's frequencies are from the measured ones, as a share."""
-        trained, held = _errors(self, jnp.asarray(image))
+        trained, held_out = _errors(self, jnp.asarray(image))
         found = {"error_train": float(trained)}
-        return found if self.held is None else {"error_test": float(held), **found}
+        return (
+            found
+            if self.test_mask is None
+            else {"error_test": float(held_out), **found}
+        )
 
     @property
     def step_points(self) -> int:
         return int(np.prod(self.forward.mask.shape))
 
     @property
-    def points_at_once(self) -> int:
+    def microbatch_points(self) -> int:
         """Points whose layers are in memory together."""
         return min(self.step_points, self.at_once or self.step_points)
 
     @property
-    def in_parts(self) -> bool:
+    def microbatched(self) -> bool:
         return self.at_once is not None
 
     def _residual(self, image: Float[Array, "..."]) -> Complex[Array, "..."]:
         return self.forward.transform(image) - self.measured
 
 
-@brief_jit
+@jit_without_autotune
 def _image(task: MriTask, field: Field) -> Array:
     return task.image(field)
 
 
-@brief_jit
+@jit_without_autotune
 def _errors(task: MriTask, image: Array) -> tuple[Array, Array]:
     residual = jnp.abs(task._residual(image))
     there = jnp.abs(task.measured)
@@ -116,7 +120,9 @@ def _errors(task: MriTask, image: Array) -> tuple[Array, Array]:
         return left / jnp.maximum(all_of_it, jnp.finfo(left.dtype).tiny)
 
     none = jnp.zeros_like(task.forward.mask)
-    return share(task.forward.mask), share(none if task.held is None else task.held)
+    return share(task.forward.mask), share(
+        none if task.test_mask is None else task.test_mask
+    )
 
 
 def against(
@@ -160,7 +166,7 @@ def grid_coords(
     return jnp.stack([parts[1], parts[0], *parts[2:]], axis=-1)
 
 
-@brief_jit
+@jit_without_autotune
 def _part(field: Field, index: Array, sides: tuple, extent: tuple) -> Array:
     return field.batch(grid_coords(index, sides, extent))
 

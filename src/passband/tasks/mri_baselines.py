@@ -23,7 +23,7 @@ def baselines(task: MriTask, *, steps: int = 1000) -> dict[str, np.ndarray]:
     best; it is left out where nothing is held out, and for complex images.
     """
     found = {"zero-filled": zero_filled(task)}
-    if task.held is not None and not task.forward.pair:
+    if task.test_mask is not None and not task.forward.pair:
         found["total variation"], _ = total_variation_of(task, steps=steps)
     # Its iterations cost a third of total variation's, and it needs more of them.
     found["free grid"] = free(task, steps=min(1000, 3 * steps))
@@ -37,10 +37,10 @@ def zero_filled(task: MriTask) -> np.ndarray:
 
 def total_variation_of(task: MriTask, *, steps: int) -> tuple[np.ndarray, float]:
     """The image of least total variation, and the weight that was chosen for it."""
-    if task.held is None:
+    if task.test_mask is None:
         raise ValueError("this task holds no frequencies out to choose the weight by")
     train = task.forward.mask
-    whole = eqx.tree_at(lambda f: f.mask, task.forward, train | task.held)
+    whole = eqx.tree_at(lambda f: f.mask, task.forward, train | task.test_mask)
     chosen = chosen_total_variation(
         whole,
         task.measured,

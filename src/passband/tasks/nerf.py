@@ -14,8 +14,8 @@ from ..errors import InputError
 from ..field import Field
 from ..forward.render import on_background, ray, render, render_view
 from ..mappings import AnyKey
-from ..ops.brief import brief_jit
 from ..ops.mlp import Precision
+from ..ops.without_autotune import jit_without_autotune
 from .metrics import psnr, ssim
 from .shuffle import shuffled
 from .task import Task, half_mean_square
@@ -252,7 +252,7 @@ def views_in(space: Space, photographs: Photographs) -> Views:
     )
 
 
-@brief_jit
+@jit_without_autotune
 def _probe(task: NerfTask, field: Field, index: Array) -> tuple[Array, Array, Array]:
     o, d, target = task.views.rays(index)
     seen = render(FieldRadiance(field), o, d, task.near, task.far, samples=task.samples)

@@ -37,12 +37,12 @@ class Task(eqx.Module):
         """How many times a step evaluates the field."""
 
     @property
-    def points_at_once(self) -> int:
+    def microbatch_points(self) -> int:
         """Points whose layers a step holds in memory together."""
         return self.step_points
 
     @property
-    def in_parts(self) -> bool:
+    def microbatched(self) -> bool:
         """Whether those are fewer than a step has; of a stack of tasks too."""
         return False
 

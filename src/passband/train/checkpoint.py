@@ -12,8 +12,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
+from ..atomic_write import write_bytes
 from ..errors import InputError
-from ..whole_file import write_bytes
 
 
 def write_checkpoint(path: Path, state: PyTree, *, seconds: float) -> None:

@@ -14,8 +14,8 @@ from jaxtyping import Array, Float
 from ..errors import InputError
 from ..field import Field
 from ..mappings import AnyKey
-from ..ops.brief import UNSEARCHED
 from ..ops.mlp import Precision
+from ..ops.without_autotune import NO_AUTOTUNE
 from ..tasks.task import Task
 from .state import Rate, State, adam, advance, constant_rate, init_state
 from .work import count, flop_of
@@ -56,17 +56,19 @@ class Diverged(Exception):
         self.step, self.run, self.state = step, run, state
 
 
-SEARCHED = {False: 2e15, True: 3e14}
+AUTOTUNE_FLOP = {False: 2e15, True: 3e14}
 """FLOP from which XLA's search for the fastest float32 products is worth its time (12
 to 22 s on an H200), without and with many points a step. Unsearched, products of some
 hundred points run at 32 TFLOP/s; those of 884,736 at 10, where the search finds 40."""
-MANY = 1 << 14
+MANY_POINTS = 1 << 14
 
 
-def brief(field: Field, points: int, steps: int) -> bool:
+def too_short_to_autotune(field: Field, points: int, steps: int) -> bool:
     """Whether a training of so many steps is over before a search would pay."""
     exact = field.precision is Precision.FLOAT32
-    return exact and steps * flop_of(field, points) < SEARCHED[points > MANY]
+    return (
+        exact and steps * flop_of(field, points) < AUTOTUNE_FLOP[points > MANY_POINTS]
+    )
 
 
 def _chunk(
@@ -84,8 +86,8 @@ def _chunk(
 
 
 chunk = eqx.filter_jit(_chunk, donate="all-except-first")
-brief_chunk = eqx.filter_jit(  # pyright: ignore[reportCallIssue]
-    _chunk, donate="all-except-first", compiler_options=UNSEARCHED
+chunk_without_autotune = eqx.filter_jit(  # pyright: ignore[reportCallIssue]
+    _chunk, donate="all-except-first", compiler_options=NO_AUTOTUNE
 )
 
 
@@ -95,7 +97,7 @@ def unroll(task: Task) -> int:
     where a step goes in parts: XLA works out the features of several together and
     keeps them.
     """
-    return 1 if task.in_parts or jax.default_backend() == "cpu" else 4
+    return 1 if task.microbatched or jax.default_backend() == "cpu" else 4
 
 
 History = dict[str, list[float]]
@@ -128,8 +130,8 @@ def run(
     history: History = {"step": [], "seconds": [], "loss": []}
     begun = time.perf_counter() - seconds
     done = int(state.step)
-    short = brief(state.field, task.step_points, config.steps)
-    take = brief_chunk if short else chunk
+    short = too_short_to_autotune(state.field, task.step_points, config.steps)
+    take = chunk_without_autotune if short else chunk
     while done < config.steps:
         length = min(config.every - done % config.every, config.steps - done)
         state, losses = take(task, state, optimiser, length)

@@ -17,16 +17,16 @@ from jaxtyping import Array, PyTree
 
 from ..field import Field
 from ..mappings import AnyKey
-from ..ops.brief import UNSEARCHED
 from ..ops.mlp import Precision
+from ..ops.without_autotune import NO_AUTOTUNE
 from ..tasks.task import Task
-from .loop import Config, History, brief, unroll
+from .loop import Config, History, too_short_to_autotune, unroll
 from .memory import budget, bytes_of_run
 from .state import Rate, State, adam, advance, constant_rate, init_state
 from .work import count
 
 T = TypeVar("T", bound=Task)
-MOST = 64
+MOST_RUNS = 64
 """Runs in one stack: more are no faster."""
 
 
@@ -36,7 +36,7 @@ class Part(NamedTuple):
     places: list[int]
     tasks: list[Task]
     states: list[State]
-    brief: bool
+    skip_autotune: bool
     """Whether compiling fast is worth more than running fast."""
 
 
@@ -79,9 +79,11 @@ def run_population(
     parts: list[Part] = []
     for members in groups.values():
         task, field = tasks[members[0]], states[members[0]].field
-        each = bytes_of_run(field, task.points_at_once)
-        short = brief(field, task.step_points, config.steps * len(members))
-        for some in _cut(members, min(MOST, max(1, int(room // each)))):
+        each = bytes_of_run(field, task.microbatch_points)
+        short = too_short_to_autotune(
+            field, task.step_points, config.steps * len(members)
+        )
+        for some in _cut(members, min(MOST_RUNS, max(1, int(room // each)))):
             own = [tasks[i] for i in some], [states[i] for i in some]
             parts.append(Part(some, *own, short))
     programs, ready = _compile(parts, optimiser, min(config.every, config.steps))
@@ -143,11 +145,23 @@ def _compile(
             shape = _shape((part.tasks[0], part.states[0]))
             size, shared = len(part.tasks), _shared(part.tasks)
             names.append(
-                (shape, size, shared, _devices(size), optimiser, length, part.brief)
+                (
+                    shape,
+                    size,
+                    shared,
+                    _devices(size),
+                    optimiser,
+                    length,
+                    part.skip_autotune,
+                )
             )
             if names[-1] not in _PROGRAMS:
                 ready[k] = runs = _stacked(part, optimiser)
-                program = brief_population_chunk if part.brief else population_chunk
+                program = (
+                    population_chunk_without_autotune
+                    if part.skip_autotune
+                    else population_chunk
+                )
                 lowered = program.lower(  # pyright: ignore[reportFunctionMemberAccess]
                     runs.task, runs.state, runs.axes, optimiser, length
                 )
@@ -211,8 +225,8 @@ def advance_stack(
 
 
 population_chunk = eqx.filter_jit(advance_stack, donate="all-except-first")
-brief_population_chunk = eqx.filter_jit(  # pyright: ignore[reportCallIssue]
-    advance_stack, donate="all-except-first", compiler_options=UNSEARCHED
+population_chunk_without_autotune = eqx.filter_jit(  # pyright: ignore[reportCallIssue]
+    advance_stack, donate="all-except-first", compiler_options=NO_AUTOTUNE
 )
 
 

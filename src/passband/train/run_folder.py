@@ -8,9 +8,9 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
+from ..atomic_write import part_of, write_bytes
 from ..errors import InputError
 from ..json_text import to_json
-from ..whole_file import part_of, write_bytes
 from .checkpoint import read_checkpoint, write_checkpoint
 from .state import State
 

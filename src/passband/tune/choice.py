@@ -30,7 +30,7 @@ class Choice:
     scale: float
     sigma: float
     """Of the Gaussian that corresponds, in cycles per unit."""
-    told: bool
+    conclusive: bool
     """Whether the data prefer a scale at all."""
     notes: list[str]
     guess: float
@@ -73,9 +73,9 @@ class Choice:
         curves = [Curve(**curve) for curve in content["curves"]]
         return Choice(**{**content, "curves": curves})
 
-    def said(self) -> list[str]:
+    def caveats(self) -> list[str]:
         """All that is to be said about how sure it is."""
-        if self.curves or not self.told:
+        if self.curves or not self.conclusive:
             return self.notes
         by = "a first guess" if self.predicted is None else "the kernel's best"
         return [f"{by}: nothing was trained", *self.notes]
@@ -92,7 +92,7 @@ class Choice:
         known = [f"{k} costs {v:.2f} dB" for k, v in self.sides() if v is not None]
         if known:
             lines.append(f"  {', '.join(known)} of held-out {self.held}")
-        lines += [f"  {note}" for note in self.said()]
+        lines += [f"  {note}" for note in self.caveats()]
         return "\n".join(lines)
 
 

@@ -11,18 +11,18 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..atomic_write import write_bytes
 from ..auto import Auto
 from ..errors import InputError
 from ..json_text import to_json
 from ..version import __version__
-from ..whole_file import write_bytes
 from ..words import parse_mapping
 from .choice import Choice, Curve, rank_agreement
-from .doubts import HARDLY, at_end, doubts, untried
+from .diagnose import NOISE_SHARE, at_end, diagnose, untried
 from .kernel import predicted_errors
 from .ladder import SHARP, Rung, beyond, ladder, neighbours, rung_at, top_of
 from .problem import Problem
-from .sweep import Plan, Say, Swept, level, sweep
+from .sweep import Plan, Progress, Swept, level, sweep
 
 SCALES, SPACING = 8, 1.5
 """Scales tried, and how far apart: from a quarter of the guess to four times it."""
@@ -40,7 +40,7 @@ def choose(
     seed: int = 0,
     cache: Path | None = None,
     fresh: bool = False,
-    say: Say = lambda text: None,
+    progress: Progress = lambda text: None,
 ) -> Choice:
     """The scale at which fields predict best what they have not seen.
 
@@ -70,7 +70,7 @@ def choose(
         kept = cache / f"{name}.json"
         if not fresh and (found := _read(kept)) is not None:
             return found
-    choice = _choose(problem, auto, plan, kernel, train, seed, say)
+    choice = _choose(problem, auto, plan, kernel, train, seed, progress)
     if kept is not None:
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(kept, choice.to_json().encode())
@@ -84,7 +84,7 @@ def _choose(
     kernel: bool,
     train: bool,
     seed: int,
-    say: Say,
+    progress: Progress,
 ) -> Choice:
     auto_of_trials, plan = _smaller(auto, plan, problem.share)
     seconds, predicted, doubt, swept = {}, None, None, None
@@ -98,20 +98,20 @@ def _choose(
             problem.held, [r.mapping for r in rungs], plan, d=problem.d,
             out=problem.out, output=problem.output, start_at=problem.start,
             beside=neighbours(rungs),
-            before=swept, seed=seed, say=say,
+            before=swept, seed=seed, progress=progress,
         )  # fmt: skip
         seconds["sweep"] = seconds.get("sweep", 0.0) + swept.seconds
         seconds["compiling"] = seconds.get("compiling", 0.0) + swept.compiling
-        best, told, _ = _best(problem, rungs, None, swept)
-        if again == AGAIN or not told or not at_end(best, rungs):
+        best, conclusive, _ = _best(problem, rungs, None, swept)
+        if again == AGAIN or not conclusive or not at_end(best, rungs):
             break
         rungs += beyond(auto_of_trials, rungs, best, count=MORE, spacing=SPACING)
     if kernel and problem.blank > 0:
-        say("predicting by the kernel")
+        progress("predicting by the kernel")
         begun = time.perf_counter()
         predicted, doubt = _predicted(problem, rungs, plan, seed)
         seconds["kernel"] = time.perf_counter() - begun
-    best, told, notes = _best(problem, rungs, None if doubt else predicted, swept)
+    best, conclusive, notes = _best(problem, rungs, None if doubt else predicted, swept)
     notes += [] if doubt is None else [doubt]
     above = 1.0 if swept is None else problem.above
     best = dataclasses.replace(best, sigma=above * best.sigma)
@@ -121,7 +121,7 @@ def _choose(
         given=str(auto),
         scale=chosen.scale,
         sigma=best.sigma,
-        told=told,
+        conclusive=conclusive,
         notes=notes,
         guess=problem.guess,
         nyquist=problem.nyquist,
@@ -164,7 +164,7 @@ def _predicted(
     )  # fmt: skip
     if not np.isfinite(errors).any():
         return None, f"{mute}: these scales are too high for its coarse grid"
-    if not np.nanmin(errors) < HARDLY * constant:
+    if not np.nanmin(errors) < NOISE_SHARE * constant:
         return level(errors), f"{mute}: a constant predicts them as well as it does"
     return level(errors), None
 
@@ -187,7 +187,7 @@ def _best(
     predicted: np.ndarray | None,
     swept: Swept | None,
 ) -> tuple[Rung, bool, list[str]]:
-    """The chosen sigma and axes, whether the data told, and what is to be said."""
+    """The chosen sigma and axes, whether the data prefer one, and caveats."""
     guess = Rung(problem.guess, rungs[0].mapping)
     if problem.blank <= 0:
         return guess, False, ["all values are equal: any scale fits them"]
@@ -197,7 +197,7 @@ def _best(
             return guess, problem.held is not None, [] if problem.held else [few]
         return _top(rungs, predicted), True, []
     best = _top(rungs, -_cost(swept))
-    return best, *doubts(problem, rungs, swept, best)
+    return best, *diagnose(problem, rungs, swept, best)
 
 
 def _top(rungs: list[Rung], levels: np.ndarray) -> Rung:

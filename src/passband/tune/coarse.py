@@ -36,9 +36,9 @@ def ct_coarse(task: CTTask, *, points: int = POINTS, seed: int = 0) -> Coarse | 
     side = min(grid, bins, math.isqrt(points))
     widen = jnp.asarray(straight_lines(side, grid), jnp.float32)
     narrow = strips(bins, side)
-    keep = kept_rays((views, side), HOLDOUT, seed)
-    assert keep is not None
-    held = ~keep.ravel()
+    train_mask = kept_rays((views, side), HOLDOUT, seed)
+    assert train_mask is not None
+    held = ~train_mask.ravel()
     if not FEWEST <= held.sum() < held.size:
         return None
 
@@ -60,8 +60,8 @@ def mri_coarse(task: MriTask, *, points: int = POINTS, seed: int = 0) -> Coarse 
     forward = task.forward
     full = forward.mask.shape
     known = np.asarray(forward.mask)
-    if task.held is not None:
-        known = known | np.asarray(task.held)
+    if task.test_mask is not None:
+        known = known | np.asarray(task.test_mask)
     measured, maps = np.asarray(task.measured), forward.maps
     summed = None
     if len(full) == 3:

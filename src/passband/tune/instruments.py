@@ -66,10 +66,10 @@ class HeldFrequencies(Held[MriTask]):
     """Measured frequencies that the task keeps for testing."""
 
     def error(self, field: Field) -> Scalar:
-        assert self.task.held is not None
+        assert self.task.test_mask is not None
         seen = self.task.forward.transform(self.task.image(field)) - self.task.measured
         square = jnp.square(seen.real) + jnp.square(seen.imag)
-        out = jnp.broadcast_to(self.task.held, square.shape)
+        out = jnp.broadcast_to(self.task.test_mask, square.shape)
         return jnp.where(out, square, 0).sum() / out.sum()
 
 
@@ -125,13 +125,17 @@ def ct_problem(
     Rays that the task keeps for testing are neither trained on nor compared with.
     """
     sinogram = np.asarray(task.sinogram)
-    known = np.ones(sinogram.shape, bool) if task.keep is None else np.array(task.keep)
+    known = (
+        np.ones(sinogram.shape, bool)
+        if task.train_mask is None
+        else np.array(task.train_mask)
+    )
     gone = stretches(sinogram.shape, HOLDOUT, seed)
     train, out = known & ~gone, known & gone
     held, blank = None, 0.0
     if train.any() and out.any():
         held = HeldRays(
-            dataclasses.replace(task, keep=jnp.asarray(train)), jnp.asarray(out)
+            dataclasses.replace(task, train_mask=jnp.asarray(train)), jnp.asarray(out)
         )
         blank = float(np.mean((sinogram[out] - sinogram[train].mean()) ** 2))
     (views, bins), grid = sinogram.shape, task.forward.input_shape[0]
@@ -183,10 +187,10 @@ def mri_problem(
     """
     held, blank = None, 0.0
     measured = np.asarray(task.measured)
-    if task.held is not None and bool(task.held.any()):
+    if task.test_mask is not None and bool(task.test_mask.any()):
         held = HeldFrequencies(task)
         # A field that is its mean everywhere has no frequency but 0.
-        there = np.broadcast_to(np.asarray(task.held), measured.shape)
+        there = np.broadcast_to(np.asarray(task.test_mask), measured.shape)
         blank = float(np.mean(np.abs(measured[there]) ** 2))
     mask = np.asarray(task.forward.mask)
     extent = task.extent or extent_of(mask.shape)
@@ -194,7 +198,7 @@ def mri_problem(
         name="frequencies", held=held, blank=blank, d=mask.ndim, out=out,
         output=output, guess=guess or kspace_guess(measured, mask, extent),
         nyquist=nyquist, coarse=mri_coarse(task) if blank > 0 else None, share=share,
-        digest=_digest(measured, mask, task.held, task.extent, guess),
+        digest=_digest(measured, mask, task.test_mask, task.extent, guess),
     )  # fmt: skip
 
 

@@ -90,6 +90,6 @@ def choose_for_points(
     )
     plan = Plan(
         rungs=rungs_to(longest), rate=rate, layers=layers,
-        width=width, precision=precision, seats=2 if on_cpu else None,
+        width=width, precision=precision, slots=2 if on_cpu else None,
     )  # fmt: skip
     return choose(problem, auto, plan, seed=seed)

@@ -1,6 +1,6 @@
-"""The stacked sweep: every scale and seed a lane of one program, the worst ones halved.
+"""The stacked sweep: every scale and seed a trial of one program, successively halved.
 
-A program has a few seats. Some lanes take them, train to the end of a rung, and leave
+A program has a few slots. Some trials take them, train to the end of a rung, and leave
 them to others; when half of the scales have fallen out, the same program is called half
 as often, and nothing is compiled anew. Nor is it for those that come back: a scale
 beside the best one that had fallen out goes on from where it stopped.
@@ -27,7 +27,7 @@ from ..train.population import advance_stack, stack
 from ..train.state import Rate, State, adam
 from .problem import Held
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Plan:
     rungs: tuple[int, ...] = (400, 800, 1600)
     """Steps at whose end the scales are compared."""
     keep: tuple[int, ...] = (4, 3)
-    """Scales that go on after each rung but the last; more where there are seats."""
+    """Scales that go on after each rung but the last; more where there are slots."""
     seeds: int = 2
     rate: float | Rate = 1e-3
     layers: int = 4
@@ -45,9 +45,9 @@ class Plan:
     precision: str = "auto"
     looks: int = 8
     """Times that the held-out error is taken up to the first rung."""
-    back: int = 3
+    revivals: int = 3
     """Scales that may come back at the end, to stand beside the best."""
-    seats: int | None = None
+    slots: int | None = None
     """Lanes that train together; by default one scale's, or as many as keep a GPU
     busy."""
 
@@ -74,7 +74,7 @@ class Swept:
     seconds: float
     compiling: float
     """And drawing the networks."""
-    lanes: list[State]
+    trials: list[State]
     """Where each run is, scale by scale."""
 
     def at(self, rung: int) -> Float[np.ndarray, "scales seeds"]:
@@ -113,7 +113,7 @@ def sweep(
     beside: Sequence[Sequence[int]] | None = None,
     before: Swept | None = None,
     seed: int = 0,
-    say: Say = lambda text: None,
+    progress: Progress = lambda text: None,
 ) -> Swept:
     """Train every mapping with every seed, and drop the worse half on the way.
 
@@ -132,7 +132,7 @@ def sweep(
     count, old = len(mappings), 0 if before is None else before.errors.shape[1]
     if beside is None:
         beside = [[j for j in (i - 1, i + 1) if 0 <= j < count] for i in range(count)]
-    lanes = [] if before is None else list(before.lanes)
+    trials = [] if before is None else list(before.trials)
     for mapping in mappings[old:]:
         for key in keys:
             field_key, run_key = jax.random.split(key)
@@ -140,34 +140,34 @@ def sweep(
                 mapping, d=d, out=out, key=field_key, output=output,
                 layers=plan.layers, width=plan.width, start=start_at,
             )  # fmt: skip
-            lanes.append(start(field, config, key=run_key, optimiser=optimiser))
-    room = budget() // bytes_of_run(lanes[0].field, held.task.points_at_once)
-    seats = int(max(1, min(_seats(plan, held.task.step_points), room)))
+            trials.append(start(field, config, key=run_key, optimiser=optimiser))
+    room = budget() // bytes_of_run(trials[0].field, held.task.microbatch_points)
+    slots = int(max(1, min(_slots(plan, held.task.step_points), room)))
     length = max(1, plan.rungs[0] // plan.looks)
     ends = [max(k + 1, round(end / length)) for k, end in enumerate(plan.rungs)]
     errors = np.full((ends[-1], count, plan.seeds), np.nan)
     if before is not None:
         errors[:, :old] = before.errors
-    seated = _side_by_side([lanes[-1]] * seats)
-    program = _program(held, seated, length)
-    _apart(seated, seats)  # compiled now, like the program
+    placed = _side_by_side([trials[-1]] * slots)
+    program = _program(held, placed, length)
+    _apart(placed, slots)  # compiled now, like the program
     compiled = time.perf_counter()
 
     def go_on(scales: Sequence[int], begin: int, end: int) -> None:
         those = [plan.seeds * s + r for s in scales for r in range(plan.seeds)]
-        for k in range(0, len(those), seats):
-            some = those[k : k + seats]
-            # Seats left over take a lane twice: it comes out the same both times.
-            states = _side_by_side([lanes[i] for i in np.resize(some, seats)])
+        for k in range(0, len(those), slots):
+            some = those[k : k + slots]
+            # Slots left over take a trial twice: it comes out the same both times.
+            states = _side_by_side([trials[i] for i in np.resize(some, slots)])
             for t in range(begin, end):
                 states, found = program(held, states, optimiser, length)
                 errors[t].flat[some] = np.asarray(found)[: len(some)]
-                say(
+                progress(
                     f"step {(t + 1) * length} of {ends[-1] * length}, run "
                     f"{k + len(some)} of {len(those)}"
                 )
             for i, state in zip(some, _apart(states, len(some)), strict=True):
-                lanes[i] = state
+                trials[i] = state
 
     def score(begin: int, end: int) -> np.ndarray:
         late = errors[max(begin, end - _lately(plan)) : end]
@@ -177,13 +177,13 @@ def sweep(
     for k, end in enumerate(ends):
         go_on(alive, begin, end)
         if k < len(plan.keep):
-            # A seat left empty takes as long as one that is not.
-            keep = max(plan.keep[k], seats // plan.seeds)
-            kept = survivors(score(begin, end), keep, beside)
+            # A slot left empty takes as long as one that is not.
+            keep = max(plan.keep[k], slots // plan.seeds)
+            kept = successive_halving(score(begin, end), keep, beside)
             alive = [i for i in alive if i in kept]
         begin = end
     before_last = ends[-2] if len(ends) > 1 else 0
-    left = plan.back
+    left = plan.revivals
     while left > 0:
         best = int(np.nanargmax(score(before_last, ends[-1])))
         missed = [i for i in beside[best] if np.isnan(errors[-1, i]).any()][:left]
@@ -199,20 +199,20 @@ def sweep(
         _lately(plan),
         time.perf_counter() - compiled,
         compiled - begun,
-        lanes,
+        trials,
     )
 
 
-AT_ONCE = 1 << 16
+BUSY_POINTS = 1 << 16
 """Points of a step that keep a GPU busy."""
-MOST = 8
+MOST_SCALES = 8
 """Scales that train at once."""
 
 
-def _seats(plan: Plan, points: int) -> int:
-    """Whole scales, so that no seat stays empty when few are left."""
-    enough = -(-AT_ONCE // (plan.seeds * points))
-    return plan.seats or plan.seeds * max(1, min(enough, MOST))
+def _slots(plan: Plan, points: int) -> int:
+    """Whole scales, so that no slot stays empty when few are left."""
+    enough = -(-BUSY_POINTS // (plan.seeds * points))
+    return plan.slots or plan.seeds * max(1, min(enough, MOST_SCALES))
 
 
 def _lately(plan: Plan) -> int:
@@ -220,7 +220,7 @@ def _lately(plan: Plan) -> int:
     return max(1, plan.looks // 2)
 
 
-def survivors(
+def successive_halving(
     score: Float[np.ndarray, " scales"], keep: int, beside: Sequence[Sequence[int]]
 ) -> list[int]:
     """The best of those with a score, the neighbours of the very best among them: a top
@@ -243,10 +243,10 @@ def _train(
     states: State,
     optimiser: optax.GradientTransformation,
     length: int,
-) -> tuple[State, Float[Array, " seats"]]:
-    """`length` steps of the lanes in the seats, and their held-out errors then."""
+) -> tuple[State, Float[Array, " slots"]]:
+    """`length` steps of the trials in the slots, and their held-out errors then."""
 
-    task, axes = stack([held.task])  # all lanes have the same
+    task, axes = stack([held.task])  # all trials have the same
     moved, _ = advance_stack(task, states, axes, optimiser, length)
 
     def error(state: State) -> Array:
@@ -275,8 +275,8 @@ def _exact(field: Field) -> Field:
 
 
 @eqx.filter_jit
-def _side_by_side(lanes: list[State]) -> State:
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *lanes)
+def _side_by_side(trials: list[State]) -> State:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trials)
 
 
 @eqx.filter_jit

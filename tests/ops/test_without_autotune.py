@@ -5,20 +5,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from passband.field import make_field
-from passband.ops.brief import brief_jit
+from passband.ops.without_autotune import jit_without_autotune
 
 
 def test_a_brief_program_is_the_function():
     field = make_field("gaussian:3,m=8", d=2, out=3, key=jax.random.key(0), width=16)
     v = jnp.linspace(0, 1, 20).reshape(10, 2)
-    found = brief_jit(lambda f, x: f.batch(x))(field, v)
+    found = jit_without_autotune(lambda f, x: f.batch(x))(field, v)
     np.testing.assert_allclose(found, field.batch(v), rtol=1e-5)
 
 
 def test_one_program_serves_equal_shapes():
     traced = []
 
-    @brief_jit
+    @jit_without_autotune
     def double(tree):
         traced.append(1)
         return 2 * tree["x"]
@@ -29,6 +29,6 @@ def test_one_program_serves_equal_shapes():
 
 
 def test_numbers_are_part_of_the_program():
-    repeat = brief_jit(lambda x, times: jnp.tile(x, times))
+    repeat = jit_without_autotune(lambda x, times: jnp.tile(x, times))
     assert repeat(jnp.arange(2), (2,)).tolist() == [0, 1, 0, 1]
     assert repeat(jnp.arange(2), (1,)).tolist() == [0, 1]

@@ -13,7 +13,7 @@ _PART = re.compile(r"\.(?P<stem>.+)\.[0-9a-f]{8}(?P<suffix>\.[^.]*)?")
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary name beside `path` to write to, then rename it to `path`.
 
     A failure on the way leaves what stood under `path` untouched and nothing else
@@ -39,7 +39,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 def write_bytes(path: Path, data: bytes) -> None:
     """Put `data` under `path`, on the disk before it has the name; make its folder."""
     make_folder(path.parent)
-    with whole_file(path) as part, open(part, "wb") as stream:
+    with atomic_write(path) as part, open(part, "wb") as stream:
         stream.write(data)
         stream.flush()
         os.fsync(stream.fileno())

@@ -1,6 +1,6 @@
 """What each table and figure shows, in two sentences, for the report."""
 
-SHOWS: dict[str, str] = {
+CAPTIONS: dict[str, str] = {
     "table1": "On five tasks, direct and indirect, a network that sees Fourier "
     "features of its coordinates beats one that sees the coordinates. Gaussian "
     "features do best in every column of the paper.",
@@ -63,7 +63,7 @@ SHOWS: dict[str, str] = {
 }
 
 # Why a full run differs from the paper; shown where it does.
-WHY: dict[str, str] = {
+REASONS: dict[str, str] = {
     "table3": "Three of eight means are 0.16 to 0.19 dB from the printed ones, where "
     "0.15 dB were allowed, in both directions; the order and every other mean hold. "
     "Without a mapping the run suffered from coordinates that were rounded to "

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from passband.atomic_write import atomic_write, make_folder, part_of, write_bytes
 from passband.errors import InputError
-from passband.whole_file import make_folder, part_of, whole_file, write_bytes
 
 
 def test_a_file_appears_whole(tmp_path):
@@ -22,7 +22,7 @@ def test_a_file_appears_whole(tmp_path):
 def test_the_name_is_taken_only_at_the_end(tmp_path):
     path = tmp_path / "a.npy"
     path.write_bytes(b"old")
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         assert part.parent == path.parent
         assert part.suffix == ".npy"
         assert part_of(part.name) == "a.npy"
@@ -35,7 +35,7 @@ def test_the_name_is_taken_only_at_the_end(tmp_path):
 def test_a_failure_leaves_what_was_there(tmp_path, error):
     path = tmp_path / "a.bin"
     path.write_bytes(b"old")
-    with pytest.raises(error), whole_file(path) as part:
+    with pytest.raises(error), atomic_write(path) as part:
         part.write_bytes(b"half")
         raise error("on the way")
     assert path.read_bytes() == b"old"
@@ -53,7 +53,7 @@ def test_what_the_system_refuses_is_the_users_to_mend(tmp_path):
         with pytest.raises(InputError, match=r"cannot be made: [NF]"):
             write_bytes(tmp_path / name, b"")
         refused = pytest.raises(InputError, match=r"a\.bin` cannot be written: Not a d")
-        with refused, whole_file(tmp_path / name) as part:
+        with refused, atomic_write(tmp_path / name) as part:
             part.write_bytes(b"")
     with pytest.raises(InputError, match="cannot be written: File name too long"):
         write_bytes(tmp_path / ("x" * 300), b"")
@@ -83,8 +83,8 @@ def test_killed_while_writing(tmp_path):
     path.write_bytes(b"old")
     program = (
         "import os, signal, sys, pathlib\n"
-        "from passband.whole_file import whole_file\n"
-        "with whole_file(pathlib.Path(sys.argv[1])) as part:\n"
+        "from passband.atomic_write import atomic_write\n"
+        "with atomic_write(pathlib.Path(sys.argv[1])) as part:\n"
         "    part.write_bytes(b'half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
