@@ -21,8 +21,8 @@ import trimesh
 
 from passband.data.meshes import Mesh, bounding_box, normalise, read_mesh
 from passband.data.primitives import primitive
-from passband.forward.label_pool import boundary_points, make_labels
-from passband.forward.occupancy import Labeller
+from passband.labels.occupancy import Labeller
+from passband.labels.pool import boundary_points, make_labels
 
 
 def seconds(call: Callable[[], object]) -> float:

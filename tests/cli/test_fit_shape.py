@@ -84,7 +84,7 @@ def test_labels_are_made_once_and_can_be_brought_along(small, monkeypatch):
     first.read(options, console)
     (cached,) = (small / "cache" / "labels").iterdir()
     with monkeypatch.context() as patch:
-        patch.setattr("passband.forward.label_pool.Labeller", None)  # not asked again
+        patch.setattr("passband.labels.pool.Labeller", None)  # not asked again
         second = ShapeJob()
         second.read(options, console)
         moved = cached.rename(small / "elsewhere.safetensors")

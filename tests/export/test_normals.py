@@ -12,7 +12,7 @@ from passband.export.normals import (
     mesh_normals,
     normal_picture,
 )
-from passband.forward.occupancy import EmbreeRays
+from passband.labels.occupancy import EmbreeRays
 
 SMALL = Camera(size=96)
 UNIT = (np.zeros(3), np.ones(3))

@@ -11,7 +11,7 @@ from passband.data.meshes import normalise
 from passband.data.primitives import sphere, torus
 from passband.errors import InputError
 from passband.field import make_field
-from passband.forward.label_pool import make_labels
+from passband.labels.pool import make_labels
 from passband.tasks.shape import cross_entropy, shape_task
 from passband.train.loop import Config, run
 from passband.train.population import run_population, stack

@@ -12,7 +12,7 @@ from passband.data.primitives import sphere
 from passband.data.sinograms import Sinogram
 from passband.field import make_field
 from passband.forward.kspace import KSpace
-from passband.forward.label_pool import make_labels
+from passband.labels.pool import make_labels
 from passband.tasks.ct import ct_task
 from passband.tasks.mri import MriTask
 from passband.tune.instruments import (

@@ -17,8 +17,8 @@ from ..export.mesh import Extracted, extract
 from ..export.normals import Camera, mesh_normals, on_white
 from ..export.report import write_report
 from ..field import Field
-from ..forward.label_pool import ShapeLabels, load_labels, make_labels
-from ..forward.occupancy import Labeller, embree_missing
+from ..labels.occupancy import Labeller, embree_missing
+from ..labels.pool import ShapeLabels, load_labels, make_labels
 from ..mappings import Mapping
 from ..plot.triptych import triptych
 from ..tasks.shape import ShapeTask, shape_task, surface_of

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passband.errors import InputError
-from passband.forward.columns import Columns
+from passband.labels.columns import Columns
 
 BatchField = Callable[[np.ndarray], np.ndarray]
 COARSE, FINE = 256, 256

@@ -14,7 +14,7 @@ from ..data.meshes import Mesh, bounding_box, normalise, read_mesh
 from ..data.primitives import Primitive, knot, torus, wrinkled
 from ..data.store import cache_folder, check_file, find, known_set
 from ..field import Field, make_field
-from ..forward.label_pool import ShapeLabels, make_labels
+from ..labels.pool import ShapeLabels, make_labels
 from ..ops.mlp import Precision
 from ..tasks.shape import ShapeTask, shape_task
 from ..train.loop import Config, run

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, Scalar
 
 from ..errors import InputError
 from ..field import Field
-from ..forward.label_pool import LabelledPoints, LabelPool, ShapeLabels, block_order
+from ..labels.pool import LabelledPoints, LabelPool, ShapeLabels, block_order
 from ..mappings import AnyKey
 from .metrics import iou
 from .task import Task

@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Scalar
 
 from ..field import Field
-from ..forward.label_pool import ShapeLabels, block_order
 from ..forward.render import on_background, render
+from ..labels.pool import ShapeLabels, block_order
 from ..tasks.ct import CTTask
 from ..tasks.mri import MriTask, extent_of
 from ..tasks.nerf import FieldRadiance, NerfTask, Views

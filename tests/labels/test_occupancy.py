@@ -8,10 +8,10 @@ import pytest
 from passband.data.meshes import Mesh, make_mesh, normalise
 from passband.data.primitives import PRIMITIVES, knot, primitive, sphere, torus
 from passband.errors import InputError
-from passband.forward import occupancy
-from passband.forward.cells import INSIDE, OUTSIDE, UNKNOWN, Cells
-from passband.forward.columns import Columns
-from passband.forward.occupancy import Labeller
+from passband.labels import occupancy
+from passband.labels.cells import INSIDE, OUTSIDE, UNKNOWN, Cells
+from passband.labels.columns import Columns
+from passband.labels.occupancy import Labeller
 
 _SIDES = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4]]
 _SIDES = np.array([*_SIDES, [1, 5, 7, 3]])

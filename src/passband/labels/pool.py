@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt8, UInt32
 
 from passband.errors import InputError
-from passband.forward.occupancy import Labeller, Surface, judge_open
+from passband.labels.occupancy import Labeller, Surface, judge_open
 
 FORMAT = "passband labels 1"
 QUANTUM = 2.0**-24  # points lie on this lattice: float32's own step just below 1

@@ -10,8 +10,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from passband.errors import InputError
-from passband.forward.cells import UNKNOWN, Cells
-from passband.forward.columns import Columns
+from passband.labels.cells import UNKNOWN, Cells
+from passband.labels.columns import Columns
 
 CHUNK = 1 << 16  # points a thread takes at a time
 PROBES = 1 << 15  # points that measure how far a test can be trusted

@@ -11,8 +11,8 @@ import pytest
 from passband.data.meshes import Mesh, bounding_box, make_mesh, normalise
 from passband.data.primitives import sphere, torus
 from passband.errors import InputError
-from passband.forward import label_pool
-from passband.forward.label_pool import (
+from passband.labels.occupancy import Labeller
+from passband.labels.pool import (
     LabelPool,
     block_order,
     boundary_points,
@@ -20,7 +20,6 @@ from passband.forward.label_pool import (
     load_labels,
     make_labels,
 )
-from passband.forward.occupancy import Labeller
 
 MESH, _ = normalise(torus(ring=32, tube=16).mesh)
 SIZES: dict[str, Any] = {"blocks": 6, "block": 4096, "test_points": 2048}
@@ -150,7 +149,7 @@ def test_cache_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     def never(*args: object, **options: object) -> None:
         raise AssertionError("labelled again")
 
-    monkeypatch.setattr(label_pool, "Labeller", never)
+    monkeypatch.setattr("passband.labels.pool.Labeller", never)
     found = make_labels(MESH, cache_dir=tmp_path, **SIZES)
     assert [file.suffix for file in tmp_path.iterdir()] == [".safetensors"]
     jax.tree.map(np.testing.assert_array_equal, made.pool, found.pool)
