@@ -1,4 +1,4 @@
-"""The CT task: units, held-out rays, and what the baselines make of the same rays."""
+"""The CT task: its loss, units and held-out rays."""
 
 import equinox as eqx
 import jax
@@ -14,14 +14,11 @@ from passband.field import make_field
 from passband.forward.radon_nearest import nearest_radon
 from passband.tasks.ct import (
     CTTask,
-    against_truth,
     ct_task,
     kept_rays,
-    largest_density,
     simulated,
     squared,
 )
-from passband.tasks.ct_baselines import baselines, enlarged
 from passband.train.loop import Config, run
 
 SIDE, ANGLES = 32, np.arange(16) * 11.25
@@ -68,11 +65,6 @@ def test_the_users_units_become_those_of_the_unit_square(sinogram, head):
     assert error < 0.03 * np.linalg.norm(seen)  # the noise
 
 
-def test_the_bound_on_the_density_holds(sinogram):
-    high = largest_density(sinogram, pixel=0.5)
-    assert 300 <= high < 2.1 * 300
-
-
 def test_few_views_lose_rays_and_many_lose_views():
     train_mask = kept_rays((20, 500), 0.05, 0)
     assert train_mask is not None and 0.03 < 1 - train_mask.mean() < 0.07
@@ -116,34 +108,6 @@ def test_the_papers_projector_fits_in_too(head):
     forward = nearest_radon(ANGLES, SIDE)
     task = CTTask(forward, forward(jnp.asarray(head)), None, SIDE)
     assert set(task.metrics(field_of())) == {"error_train"}
-
-
-def test_baselines_use_the_rays_kept(sinogram, head):
-    task = ct_task(sinogram, high=300.0, pixel=0.5, holdout=0.1)
-    found = baselines(task, iterations=40, search=40, steps=100)
-    assert list(found) == ["FBP", "SART", "TV", "free grid"]
-    scores = {
-        name: against_truth(300 * x, 300 * head, 300.0) for name, x in found.items()
-    }
-    psnrs = {name: score["psnr"] for name, score in scores.items()}
-    assert psnrs["TV"] == max(psnrs.values())
-    assert min(psnrs.values()) > 12
-    assert task.train_mask is not None
-    spoilt = CTTask(
-        task.forward,
-        jnp.where(task.train_mask, task.sinogram, 7.0),
-        task.train_mask,
-        SIDE,
-    )
-    again = baselines(spoilt, iterations=40, search=40, steps=100)
-    for name in ("FBP", "free grid"):  # the others choose by what is held out
-        np.testing.assert_array_equal(again[name], found[name])
-
-
-def test_enlarging_keeps_every_other_pixel():
-    coarse = np.random.default_rng(0).random((8, 8)).astype(np.float32)
-    np.testing.assert_allclose(enlarged(coarse, 16)[::2, ::2], coarse, rtol=1e-6)
-    assert enlarged(coarse, 8) is coarse
 
 
 def test_simulation_makes_room_for_the_corners():

@@ -1,4 +1,4 @@
-"""The MRI task: the paper's loss, its grid, parts, what is held out, baselines."""
+"""The MRI task: the paper's loss, its grid and parts."""
 
 import equinox as eqx
 import jax
@@ -6,12 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from passband.data.masks import gaussian_mask, hold_out
-from passband.data.volumes import head_phantom
+from passband.data.masks import gaussian_mask
 from passband.field import make_field
 from passband.forward.kspace import KSpace
 from passband.tasks.mri import MriTask, against, extent_of, grid_coords, render
-from passband.tasks.mri_baselines import baselines
 from passband.train.loop import Config, chunk, start
 from passband.train.population import stack
 from passband.train.state import adam
@@ -89,24 +87,6 @@ def test_volumes_share_their_mask_in_a_stack():
     both, axes = stack([first, second])
     assert both.measured.shape == (2, *SIDES)
     assert axes.forward.mask is None and axes.measured == 0
-
-
-def test_without_a_network():
-    """Held-out pairs cannot be guessed by zero filling, and TV is nearer than it."""
-    truth = head_phantom(24, dims=2)
-    train, test_mask = hold_out(gaussian_mask((24, 24), 0.5), 0.1)
-    forward = KSpace(jnp.asarray(train))
-    whole = KSpace(jnp.asarray(train | test_mask))
-    one = MriTask(forward, whole(jnp.asarray(truth)), jnp.asarray(test_mask))
-    images = baselines(one, steps=240)
-    assert list(images) == ["zero-filled", "total variation", "free grid"]
-    scores = {k: against(v, truth, 1.0) | one.errors(v) for k, v in images.items()}
-    assert scores["zero-filled"]["error_test"] == pytest.approx(1, abs=1e-5)
-    assert scores["total variation"]["psnr"] > scores["zero-filled"]["psnr"] + 3
-    for name in ("total variation", "free grid"):
-        assert scores[name]["error_test"] < 0.9
-    exact = one.errors(truth)
-    assert exact["error_test"] < 1e-5 and exact["error_train"] < 1e-5
 
 
 def test_a_complex_image_is_scored_whole():

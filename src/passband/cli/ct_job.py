@@ -17,15 +17,15 @@ from ..mappings import Mapping
 from ..ops.mlp import Precision
 from ..plot.reconstructions import reconstructions
 from ..plot.sinogram import sinogram_figure
+from ..reconstruct.backprojection import largest_density
+from ..reconstruct.baselines import baselines
 from ..tasks.ct import (
     CTTask,
     against_truth,
     ct_task,
-    largest_density,
     simulated,
     squared,
 )
-from ..tasks.ct_baselines import baselines
 from ..train.run_folder import RunFolder
 from ..train.state import State
 from .console import Console

@@ -20,8 +20,8 @@ from ..plot.kspace import kspace_figure
 from ..plot.reconstructions import reconstructions
 from ..plot.style import png_bytes
 from ..plot.volume_slices import planes, volume_slices
+from ..reconstruct.baselines import baselines
 from ..tasks.mri import MriTask, against, extent_of, render
-from ..tasks.mri_baselines import baselines
 from ..train.memory import budget, bytes_of_point, bytes_of_run, human, parse_bytes
 from ..train.run_folder import RunFolder
 from ..train.state import State

@@ -70,6 +70,18 @@ class Masked(LinearForward):
         return self.whole.H(jnp.where(self.keep, measurements, 0))
 
 
+def relative_error(
+    seen: Inexact[Array, "..."],
+    measurements: Inexact[Array, "..."],
+    among: Bool[Array, "..."] | None = None,
+) -> float:
+    """|seen - measured| / |measured|, over some of the measurements."""
+    among = jnp.ones(measurements.shape, bool) if among is None else among
+    error = jnp.linalg.norm(jnp.where(among, seen - measurements, 0).ravel())
+    size = jnp.linalg.norm(jnp.where(among, measurements, 0).ravel())
+    return float(error / jnp.maximum(size, jnp.finfo(size.dtype).tiny))
+
+
 @eqx.filter_jit
 def _norm(forward: LinearForward, iterations: int) -> Array:
     def body(x, _):

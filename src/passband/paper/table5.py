@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..forward.backprojection import filtered_backprojection
-from ..forward.free_grid import free_grid
 from ..forward.radon import radon
-from ..forward.sart import sart
-from ..forward.total_variation import chosen_total_variation
+from ..reconstruct.backprojection import filtered_backprojection
+from ..reconstruct.free_grid import free_grid
+from ..reconstruct.sart import sart
+from ..reconstruct.total_variation import chosen_total_variation
 from ..tasks.ct import CTTask, kept_rays
 from . import published
 from .ct_runs import (
@@ -188,7 +188,7 @@ def without_network(
         "FBP": lambda task: filtered_backprojection(lines, task.sinogram),
         "SART": lambda task: sart(lines, task.sinogram, train_mask).values,
         "total variation": varied,
-        "free grid": lambda task: free_grid(task.forward, task.sinogram, steps=steps),
+        "free grid": lambda task: free_grid(task, steps=steps),
     }
     tasks = tasks_of(truth, views)
     return {

@@ -10,10 +10,11 @@ import numpy as np
 
 from ..data.masks import hold_out
 from ..forward.kspace import KSpace
-from ..forward.total_variation import total_variation
+from ..reconstruct.baselines import DARK, total_variation_of, zero_filled
+from ..reconstruct.free_grid import free_grid
+from ..reconstruct.total_variation import total_variation
 from ..tasks.metrics import psnr
 from ..tasks.mri import MriTask
-from ..tasks.mri_baselines import free, total_variation_of, zero_filled
 from . import published
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .mri_runs import (
@@ -145,8 +146,10 @@ def _networks(preset: Preset) -> dict[str, Any]:
         ways["total variation"] = lambda task: total_variation(
             task.forward, task.measured, weight=weight, iterations=steps
         )
-    ways["free grid"] = lambda task: free(task, steps=steps, start=0.0)
-    ways["free grid, dark start"] = lambda task: free(task, steps=steps)
+    ways["free grid"] = lambda task: free_grid(task, steps=steps)
+    ways["free grid, dark start"] = lambda task: free_grid(
+        task, steps=steps, start=DARK
+    )
     for name, way in ways.items():
         images = [np.clip(np.asarray(way(task)), 0, 1) for task in tasks]
         scores[name] = np.asarray(

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from .radon import Radon
-from .total_variation import relative_error
+from ..forward.linear import relative_error
+from ..forward.radon import Radon
 
 
 class Swept(NamedTuple):

@@ -6,7 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .radon import Radon
+from ..data.sinograms import Sinogram
+from ..errors import InputError
+from ..forward.radon import Radon, radon
 
 
 def filtered_backprojection(
@@ -31,6 +33,32 @@ def filtered_backprojection(
     weights = _angles_stood_for(forward) / spacing
     return _apply(forward, sinogram, jnp.asarray(ramp, jnp.float32),
                   jnp.asarray(weights, jnp.float32))  # fmt: skip
+
+
+def largest_density(
+    sinogram: Sinogram, *, pixel: float = 1.0, offset: float = 0.0
+) -> float:
+    """A bound on the density from the sinogram alone.
+
+    The largest value of a smooth filtered back-projection, or what all but a thousandth
+    of a sharp one stays below, and a quarter more, because bones one pixel thick are
+    blurred in both: 1.03 to 2.1 times the true one for phantoms and heads of 32 to 256
+    pixels, at 16 to 180 views with noise.
+    """
+    bins = sinogram.values.shape[1]
+    forward = radon(
+        sinogram.angles, bins, side=min(bins, 256), offset=offset, pixel=pixel
+    )
+    values = jnp.asarray(sinogram.values)
+    smooth = filtered_backprojection(forward, values, window="hann")
+    sharp = filtered_backprojection(forward, values)
+    found = 1.25 * float(jnp.maximum(smooth.max(), jnp.percentile(sharp, 99.9)))
+    if not found > 0:
+        raise InputError(
+            f"the sinogram `{sinogram.name}` back-projects to nothing above 0; "
+            "give the largest density by `--high`"
+        )
+    return found
 
 
 def _angles_stood_for(forward: Radon) -> np.ndarray:

@@ -10,17 +10,18 @@ from skimage.transform import iradon
 
 from passband.data.phantoms import shepp_logan
 from passband.errors import InputError
-from passband.forward.backprojection import filtered_backprojection
-from passband.forward.free_grid import free_grid
 from passband.forward.linear import LinearForward
 from passband.forward.radon import radon
-from passband.forward.sart import sart
-from passband.forward.total_variation import (
+from passband.reconstruct.backprojection import filtered_backprojection
+from passband.reconstruct.free_grid import free_grid
+from passband.reconstruct.sart import sart
+from passband.reconstruct.total_variation import (
     chosen_total_variation,
     gradient,
     gradient_adjoint,
     total_variation,
 )
+from passband.tasks.ct import CTTask
 
 SIDE, ANGLES = 32, np.arange(16) * 11.25
 A = radon(ANGLES, SIDE, pixel=1 / SIDE)
@@ -128,7 +129,7 @@ def test_sart_without_noise_comes_to_fit_every_ray(head):
 
 
 def test_a_free_grid_fits_what_it_sees(head, noisy, train_mask):
-    values = free_grid(A, noisy, train_mask, steps=300)
+    values = free_grid(CTTask(A, noisy, train_mask, SIDE), steps=300)
     off = jnp.where(train_mask, A(values) - noisy, 0)
     assert float(jnp.linalg.norm(off)) < 0.15 * float(jnp.linalg.norm(noisy))
     assert float(values.min()) >= 0 and float(values.max()) <= 1

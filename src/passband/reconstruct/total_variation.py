@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact
 
 from ..errors import InputError
-from .linear import LinearForward, Masked
+from ..forward.linear import LinearForward, Masked, relative_error
 
 
 def total_variation(
@@ -87,18 +87,6 @@ def chosen_total_variation(
     x = found[best][1]
     x = _solve(known, y, x, jnp.float32(best), norm, more, low, high)
     return Chosen(np.asarray(x), best, {w: e for w, (e, _) in found.items()})
-
-
-def relative_error(
-    seen: Inexact[Array, "..."],
-    measurements: Inexact[Array, "..."],
-    among: Bool[Array, "..."] | None = None,
-) -> float:
-    """|seen - measured| / |measured|, over some of the measurements."""
-    among = jnp.ones(measurements.shape, bool) if among is None else among
-    error = jnp.linalg.norm(jnp.where(among, seen - measurements, 0).ravel())
-    size = jnp.linalg.norm(jnp.where(among, measurements, 0).ravel())
-    return float(error / jnp.maximum(size, jnp.finfo(size.dtype).tiny))
 
 
 @eqx.filter_jit

@@ -1,0 +1,122 @@
+"""What the same measurements give without a network: one `baselines` for every task."""
+
+import functools
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..forward.radon import Radon
+from ..tasks.ct import CTTask, kept_rays
+from ..tasks.mri import MriTask
+from ..tasks.task import Task
+from .backprojection import filtered_backprojection
+from .free_grid import free_grid
+from .sart import sart
+from .total_variation import chosen_total_variation
+
+SHARES = (0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)
+"""Weights of total variation that are tried on k-space, of the largest |A^H y|."""
+DARK = -5.0
+"""A start of the free grid near black, which most of a scan is."""
+
+
+@functools.singledispatch
+def baselines(task: Task, *, steps: int = 1000) -> dict[str, np.ndarray]:
+    """The classical reconstructions of a task's measurements, by name.
+
+    Args:
+        steps: of gradient descent on the free grid, and about as many iterations of
+            total variation where each is as costly as such a step.
+    """
+    raise TypeError(f"no baselines are known for a {type(task).__name__}")
+
+
+@baselines.register
+def _(task: CTTask, *, steps: int = 1000) -> dict[str, np.ndarray]:
+    """Filtered back-projection, SART, total variation and a free grid.
+
+    All but the first leave out the held-out rays, by which the sweeps of SART and the
+    weight of total variation are chosen (back-projection fills them from their
+    neighbours in the view, or leaves the view out). On the grid of the task, then
+    enlarged to the picture's.
+    """
+    forward = task.forward
+    if not isinstance(forward, Radon):
+        raise TypeError("baselines need line integrals, so a task of `ct_task`")
+    y, train_mask = task.sinogram, task.train_mask
+    if train_mask is None:  # the weight of total variation must be chosen by something
+        choose = jnp.asarray(kept_rays((y.shape[0], y.shape[1]), 0.05, 0))
+    else:
+        choose = train_mask
+    found = {
+        "FBP": filtered_backprojection(*_filled(forward, np.asarray(y), train_mask)),
+        "SART": sart(forward, y, train_mask).values,
+        "TV": chosen_total_variation(forward, y, choose, high=1.0).values,
+        "free grid": free_grid(task, steps=steps),
+    }
+    return {name: enlarged(np.asarray(x), task.side) for name, x in found.items()}
+
+
+@baselines.register
+def _(task: MriTask, *, steps: int = 1000) -> dict[str, np.ndarray]:
+    """Zero filling, total variation and a free grid, from the frequencies that train.
+
+    The weight of total variation is the one that predicts the held-out frequencies
+    best; it is left out where nothing is held out, and for complex images. Those have
+    two free numbers a voxel, which start at 0.
+    """
+    found = {"zero-filled": zero_filled(task)}
+    pair = task.forward.pair
+    if task.test_mask is not None and not pair:
+        found["total variation"], _ = total_variation_of(task, steps=steps)
+    # Its iterations cost a third of total variation's, and it needs more of them.
+    more = min(1000, 3 * steps)
+    grid = free_grid(task, steps=more, start=0.0 if pair else DARK, signed=pair)
+    return found | {"free grid": np.asarray(grid)}
+
+
+def _filled(
+    forward: Radon, y: np.ndarray, train_mask: Array | None
+) -> tuple[Radon, Array]:
+    """Every view whole: rays that are left out come from those beside them."""
+    if train_mask is None:
+        return forward, jnp.asarray(y)
+    known = np.asarray(train_mask)
+    left = np.flatnonzero(known.any(axis=1))
+    bins = np.arange(y.shape[1])
+    rows = [np.interp(bins, bins[known[k]], y[k][known[k]]) for k in left]
+    return forward.view(left), jnp.asarray(np.stack(rows), jnp.float32)
+
+
+def enlarged(x: Float[np.ndarray, "n n"], side: int) -> Float[np.ndarray, "side side"]:
+    """A coarser grid on a finer one over the same square, linear in between."""
+    n = len(x)
+    if n == side:
+        return x
+    at, index = np.arange(side) * (n / side), np.arange(n)
+    tall = np.stack([np.interp(at, index, column) for column in x.T], axis=1)
+    return np.stack([np.interp(at, index, row) for row in tall]).astype(np.float32)
+
+
+def zero_filled(task: MriTask) -> np.ndarray:
+    """The unmeasured frequencies at 0."""
+    return np.asarray(task.forward.zero_filled(task.measured))
+
+
+def total_variation_of(task: MriTask, *, steps: int) -> tuple[np.ndarray, float]:
+    """The image of least total variation, and the weight that was chosen for it."""
+    if task.test_mask is None:
+        raise ValueError("this task holds no frequencies out to choose the weight by")
+    train = task.forward.mask
+    whole = eqx.tree_at(lambda f: f.mask, task.forward, train | task.test_mask)
+    chosen = chosen_total_variation(
+        whole,
+        task.measured,
+        jnp.broadcast_to(train, task.measured.shape),
+        shares=SHARES,
+        search=max(1, steps // (2 * len(SHARES))),
+        iterations=max(1, steps // 2),
+    )
+    return chosen.values, chosen.weight
