@@ -21,19 +21,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from passband.cli.device import device_name
 from passband.data.phantoms import shepp_logan
+from passband.domain import grid_coords
 from passband.field import make_field
 from passband.forward.linear import LinearForward
 from passband.forward.radon import radon
 from passband.forward.radon_nearest import nearest_radon
 from passband.tasks.ct import CTTask
-from passband.tasks.image import grid_coords
 from passband.tasks.regression import RegressionTask
 from passband.tasks.task import Task
-from passband.train.loop import Config, start
-from passband.train.population import population_chunk, stack
-from passband.train.state import adam
+from passband.train.device import device_name
+from passband.train.driver import Config, start
+from passband.train.optimisers import adam
+from passband.train.programs import chunk, program
+from passband.train.stack import stack, together
 
 
 def training(task: Task, args: argparse.Namespace, runs: int) -> tuple[Any, float]:
@@ -45,16 +46,15 @@ def training(task: Task, args: argparse.Namespace, runs: int) -> tuple[Any, floa
         )
         config = Config(precision=args.precision)
         states.append(start(field, config, key=jax.random.key(k)))
-    together, axes = stack([task] * runs)
-    state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-    jitted: Any = population_chunk
+    shared, axes = stack([task] * runs)
+    state = together(states)
     begun = time.perf_counter()
-    program = jitted.lower(together, state, axes, adam(), args.steps).compile()
+    take = program(chunk, shared, state, axes, adam(), args.steps)
     compiling = time.perf_counter() - begun
 
     def call() -> None:
         nonlocal state
-        state, losses = program(together, state, axes, adam(), args.steps)
+        state, losses = take(shared, state, axes, adam(), args.steps)
         if not np.isfinite(np.asarray(losses)).all():
             raise FloatingPointError("the timed training did not stay finite")
 

@@ -12,7 +12,6 @@ Gaussian network on one volume twice, in float32 and in `--precision`.
 """
 
 import argparse
-import dataclasses
 import json
 import platform
 import time
@@ -22,19 +21,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from passband.cli.device import device_name
-from passband.cli.mri_job import microbatch_voxels
 from passband.data.masks import gaussian_mask
 from passband.data.volumes import head_phantom
+from passband.domain import grid_coords
 from passband.field import Field, make_field
 from passband.forward.kspace import KSpace
 from passband.ops.mlp import Precision
-from passband.paper.mri_runs import Setting, load_volumes, scaled_word, train_words
-from passband.tasks.mri import MriTask, grid_coords
+from passband.paper.mri_study import COLUMN, STUDY, MRISizes
+from passband.tasks.mri import MriTask
 from passband.tasks.regression import RegressionTask
-from passband.train.loop import Config, chunk, start
-from passband.train.memory import parse_bytes
-from passband.train.state import adam
+from passband.train.device import device_name
+from passband.train.driver import Config, start
+from passband.train.memory import microbatch_voxels, parse_bytes
+from passband.train.optimisers import adam
+from passband.train.programs import chunk, program
 
 
 def network(width: int, precision: str) -> Field:
@@ -60,15 +60,14 @@ def seen_directly(side: int) -> RegressionTask:
 
 def compiled(task: Any, field: Field, precision: str, steps: int):
     """The program of `steps` steps, its first state, and its bytes and seconds."""
-    config = Config(rate=2e-3, precision=precision)
+    config = Config(lr=2e-3, precision=precision)
     state = start(field, config, key=jax.random.key(0))
     begun = time.perf_counter()
-    jitted: Any = chunk
-    program = jitted.lower(task, state, adam(), steps).compile()
+    take = program(chunk, task, state, None, adam(), steps)
     seconds = time.perf_counter() - begun
-    used = program.compiled.memory_analysis()
+    used: Any = take.compiled.memory_analysis()
     size = used.temp_size_in_bytes + used.argument_size_in_bytes
-    return program, state, size, seconds
+    return take, state, size, seconds
 
 
 class Running:
@@ -78,7 +77,8 @@ class Running:
         self.program, self.task, self.state, self.steps = program, task, state, steps
 
     def __call__(self) -> None:
-        self.state, losses = self.program(self.task, self.state, adam(), self.steps)
+        arguments = self.task, self.state, None, adam(), self.steps
+        self.state, losses = self.program(*arguments)
         if not np.isfinite(np.asarray(losses)).all():
             raise FloatingPointError("the timed training did not stay finite")
 
@@ -113,10 +113,10 @@ def check(precision: str) -> dict[str, float]:
     """PSNR of the paper's Gaussian network on one volume, in two precisions."""
     found = {}
     for word in ("float32", precision):
-        setting = dataclasses.replace(Setting(), volumes=1, precision=word)
-        volumes = load_volumes(setting)
-        trained = train_words([scaled_word("gaussian", setting)], volumes, setting)
-        found[trained.precision] = round(float(trained.scores[0, 0]), 3)
+        sizes = MRISizes(count=1, rows=("gaussian",), precision=word)
+        trained = STUDY.scored((COLUMN,), sizes)
+        [score] = trained.scores[COLUMN]["gaussian"]
+        found[trained.precision] = round(float(score), 3)
         found[f"{trained.precision}, seconds with compilation"] = trained.seconds
     return found
 

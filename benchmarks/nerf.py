@@ -20,15 +20,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from passband.cli.device import device_name
 from passband.data.toy_scene import FAR, NEAR
 from passband.field import Field, make_field
 from passband.forward.render import composite, depths
 from passband.ops.mlp import Precision
 from passband.tasks.nerf import NerfTask, see
 from passband.tasks.toy_views import toy_views
-from passband.train.loop import Config, chunk, start
-from passband.train.state import adam
+from passband.train.device import device_name
+from passband.train.driver import Config, start
+from passband.train.optimisers import adam
+from passband.train.programs import chunk, program
 from passband.train.throughput import Shape
 
 LOOP = 200 if jax.default_backend() != "cpu" else 2
@@ -116,10 +117,11 @@ def step_seconds(task: NerfTask, field: Field, precision: str) -> float:
     """Seconds of a whole step, Adam and all."""
     config = Config(precision=precision)
     state = start(field, config, key=jax.random.key(0))
+    take = program(chunk, task, state, None, adam(), LOOP)
 
     def run():
         nonlocal state
-        state, losses = chunk(task, state, adam(), LOOP)
+        state, losses = take(task, state, None, adam(), LOOP)
         return losses
 
     return seconds(run) / LOOP

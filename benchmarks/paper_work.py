@@ -24,30 +24,17 @@ from passband.atomic_write import atomic_write
 from passband.field import Field
 from passband.json_text import to_json
 from passband.ops.mlp import Precision
-from passband.paper import registry, results
+from passband.paper import plan, registry, results
 from passband.paper.item import Preset
 from passband.train import work
-from passband.train.population import Part
 
 ORIGIN = "counted afterwards from the shapes of the networks (benchmarks/paper_work.py)"
 
 
-class Idle:
-    """A program that trains nothing, compiled or not."""
-
-    def __call__(self, task, state, *others):
-        return state, jnp.ones(1)
-
-    def lower(self, *others):
-        return self
-
-    def compile(self):
-        return self
-
-
-def idle_stack(part: Part, config, optimiser, program):
-    fields = [state.field.with_precision(Precision.FLOAT32) for state in part.states]
-    return fields, [{"step": [config.steps], "loss": [1.0]} for _ in fields]
+def idle(calls):
+    """Programs that train nothing."""
+    return [lambda task, state, axes, optimiser, length:
+            (state, jnp.ones((length, *state.step.shape)))] * len(calls)  # fmt: skip
 
 
 def zeros(field: Field, coords):
@@ -59,7 +46,7 @@ def as_on_gpu(word, platform, resolve=Precision.resolve):
     return resolve(word, "gpu")
 
 
-def no_others(truth, views, *, steps):
+def no_others(truth, sizes):
     """Table 5's columns without a network."""
     return dict.fromkeys(("FBP", "SART", "total variation", "free grid"), truth)
 
@@ -67,13 +54,8 @@ def no_others(truth, views, *, steps):
 INSTEAD = {
     "field.Field.logits": zeros,
     "ops.mlp.Precision.resolve": as_on_gpu,
-    "train.population._compile": lambda parts, *others: ([None] * len(parts), {}),
-    "train.population._stacked": lambda part, optimiser: part,
-    "train.population._run_stack": idle_stack,
-    "paper.convergence.population_chunk_without_autotune": Idle(),
-    "paper.indirect.chunk": Idle(),
-    "paper.nerf_runs.population_chunk": Idle(),
-    "paper.table5.without_network": no_others,
+    "train.driver.programs": idle,
+    "paper.ct_study.without_network": no_others,
 }
 
 
@@ -82,7 +64,7 @@ def flop_of_item(id: str, preset: Preset) -> int:
     with contextlib.ExitStack() as stack, np.errstate(all="ignore"):
         for name, other in INSTEAD.items():
             stack.enter_context(mock.patch(f"passband.{name}", other))
-        registry.get_item(id).run(preset, lambda text: None)
+        plan.run_item(registry.get_item(id), preset, lambda text: None)
     return work.counted() - before
 
 

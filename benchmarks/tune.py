@@ -28,16 +28,14 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from tune_sets import SETS, Set
 
-from passband.cli.device import device_name
 from passband.field import Field, make_field
-from passband.ops.mlp import Precision
-from passband.train.loop import Config, run, start
-from passband.train.population import population_chunk, stack, unstack
-from passband.train.state import adam
+from passband.train import driver
+from passband.train.device import device_name
+from passband.train.driver import Config
+from passband.train.stack import unstack
 from passband.train.work import flop_of
 from passband.tune.choice import Choice, rank_agreement
 from passband.tune.choose import choose
@@ -120,33 +118,24 @@ def train(data: Set, some: Sequence[Column]) -> list[list[float]]:
     """The columns as one stack; the median of the last looks at each network."""
     items = range(len(data.problems))
     trials = [(k, column.words[k], column.key) for column in some for k in items]
-    config = Config(data.steps, data.rate, data.every, "auto")
-    states = [
-        start(field_of(data, word, key), config, key=jax.random.PRNGKey(0))
-        for _, word, key in trials
-    ]
-    task, axes = stack([data.tasks[k] for k, _, _ in trials])
-    state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-    size = len(trials)
-    leaves, structure = jax.tree.flatten((task, state, axes))
-    name = structure, tuple(np.shape(leaf) for leaf in leaves), data.every
-    if name not in _PROGRAMS:
-        lowered = population_chunk.lower(task, state, axes, adam(), data.every)  # pyright: ignore[reportFunctionMemberAccess]
-        _PROGRAMS[name] = lowered.compile()
     chunks = data.steps // data.every
-    seen = []
-    for done in range(1, chunks + 1):
-        state, _ = _PROGRAMS[name](task, state, axes, adam(), data.every)
-        if done > chunks - data.looks:
-            exact = unstack(state.field.with_precision(Precision.FLOAT32), size)
-            pairs = zip(trials, exact, strict=True)
-            seen.append([data.score(k, field) for (k, _, _), field in pairs])
+    seen = np.full((data.looks, len(trials)), np.nan)
+    stops = [data.every * done for done in range(chunks - data.looks + 1, chunks + 1)]
+
+    def on_stop(step: int, places: list[int], stacked: Field) -> None:
+        for i, field in zip(places, unstack(stacked, len(places)), strict=True):
+            seen[stops.index(step), i] = data.score(trials[i][0], field)
+
+    driver.train(
+        [data.tasks[k] for k, _, _ in trials],
+        [field_of(data, word, key) for _, word, key in trials],
+        Config(data.every * chunks, data.rate, data.every),
+        keys=[jax.random.PRNGKey(0)] * len(trials),
+        stops=stops,
+        on_stop=on_stop,
+    )
     middle = np.median(seen, axis=0).reshape(len(some), -1)
     return middle.tolist()
-
-
-_PROGRAMS: dict[Any, Callable] = {}
-"""By shapes: natural and text have the same."""
 
 
 def field_of(data: Set, word: str, key: int) -> Field:
@@ -160,8 +149,9 @@ def seconds_of_one(data: Set, path: Path) -> tuple[float, float]:
     flop = steps * flop_of(field, data.tasks[0].step_points)
     if not path.is_file():
         length = max(4, min(100, steps // 8))
-        config = Config(steps=3 * length, rate=data.rate, every=length)
-        _, history = run(data.tasks[0], field, config, key=jax.random.PRNGKey(0))
+        config = Config(steps=3 * length, lr=data.rate, every=length)
+        keys = [jax.random.PRNGKey(0)]
+        _, [history] = driver.train(data.tasks[:1], [field], config, keys=keys)
         spent = history["seconds"][-1] - history["seconds"][0]
         _write(path, spent / (2 * length) * steps)
     return json.loads(path.read_text()), flop / 1e15

@@ -14,8 +14,7 @@ import numpy as np
 
 from passband.data.scenes import Scene, read_scene
 from passband.data.store import check
-from passband.paper import nerf_runs
-from passband.paper.item import Preset
+from passband.paper import nerf_study
 from passband.tasks.nerf import nerf_task, views_in
 from passband.tune.instruments import nerf_problem
 from passband.tune.ladder import top_of
@@ -33,7 +32,7 @@ def main() -> None:
     scenes = {
         "lego": (lego(), [0.33, 0.5, 0.75, 1.1, 1.7, 2.5, 3.8, 5.7]),
         "toy": (
-            nerf_runs.scene_of(Preset.SMALL),
+            nerf_study.scene_of(nerf_study.SMALL),
             [0.25, 0.35, 0.5, 0.75, 1.1, 1.7, 2.5, 3.8],
         ),
     }
@@ -46,7 +45,7 @@ def main() -> None:
 
 def lego() -> Scene:
     return read_scene(
-        check("lego"), background="none", near=nerf_runs.NEAR, far=nerf_runs.FAR,
+        check("lego"), background="none", near=nerf_study.NEAR, far=nerf_study.FAR,
         box=(0.5, 0.5, 0.5, 1), offset=0, most=100,
     )  # fmt: skip
 
@@ -54,9 +53,9 @@ def lego() -> Scene:
 def top(scene: Scene, sigmas: list[float], steps: int, rays: int) -> float:
     assert scene.val is not None
     task = nerf_task(scene, batch=rays, samples=48)
-    held = nerf_problem(task, views_in(nerf_runs.WORLD, scene.val)).held
+    held = nerf_problem(task, views_in(nerf_study.WORLD, scene.val)).held
     assert held is not None
-    plan = Plan((steps // 4, steps // 2, steps), NOBODY, rate=2e-3, width=64, slots=2)
+    plan = Plan((steps // 4, steps // 2, steps), NOBODY, lr=2e-3, width=64, slots=2)
     words = [parse_mapping(f"gaussian:{s},m=64") for s in sigmas]
     swept = sweep(held, words, plan, d=3, out=4, output="identity")
     levels = swept.mean(-1)

@@ -11,18 +11,19 @@ from jaxtyping import Array, Float, Scalar
 
 from passband.data.masks import hold_out
 from passband.data.sinograms import Sinogram
+from passband.domain import grid_coords
 from passband.field import Field
 from passband.forward.kspace import KSpace, crop
 from passband.ops.without_autotune import jit_without_autotune
-from passband.paper import ct_runs, image_runs, mri_runs, nerf_runs, shape_runs
+from passband.paper import ct_study, image_study, mri_study, nerf_study, shape_study
 from passband.paper.item import Preset
+from passband.paper.study import chunk_length
 from passband.tasks.ct import ct_task
-from passband.tasks.image import grid_coords
 from passband.tasks.metrics import psnr
 from passband.tasks.mri import MriTask
 from passband.tasks.nerf import views_in
 from passband.tasks.task import Task
-from passband.train.state import Rate, decaying_rate
+from passband.train.schedules import Rate, decaying_rate
 from passband.tune.grid import grid_problem
 from passband.tune.instruments import (
     ct_problem,
@@ -71,7 +72,7 @@ class Set:
 
 
 def plan_of(steps: int, rate: float | Rate, **network: Any) -> Plan:
-    return Plan(rungs=rungs_to(steps), rate=rate, **network)
+    return Plan(rungs=rungs_to(steps), lr=rate, **network)
 
 
 @jit_without_autotune
@@ -84,7 +85,7 @@ def _square(
 def pictures(name: str, items: int, small: bool, split: str = "test_data") -> Set:
     side, m, width, steps = (64, 64, 64, 228) if small else (512, 256, 256, 1976)
     share = side / 512
-    images = image_runs.load_pictures(name, items, side, full=not small, split=split)
+    images = image_study.load_pictures(name, items, side, full=not small, split=split)
     problems = [
         grid_problem(p[::2, ::2].astype(np.float32) / 255, batch=2**12) for p in images
     ]
@@ -104,18 +105,20 @@ def pictures(name: str, items: int, small: bool, split: str = "test_data") -> Se
     return Set(
         problems, plan_of(96 if small else 1536, 1e-3, width=width),
         f"gaussian:auto,m={m}", share * fixed, tuple(share * g for g in grid),
-        [*image_runs.picture_tasks(images)], score,
+        [*image_study.picture_tasks(images)], score,
         {"d": 2, "out": 3, "width": width}, steps, 1e-3, 76, looks=3,
         keys=(10, 11, 12, 13, 14, 15), grid_keys=3,
     )  # fmt: skip
 
 
 def shepp(items: int, small: bool) -> Set:
-    setting = ct_runs.Setting(images=items)
+    setting = ct_study.CTSizes(count=items)
     if small:
-        setting = ct_runs.Setting(items, 48, 64, 64, 96, 8)
-    truth = ct_runs.densities("shepp", setting)
-    tasks = ct_runs.tasks_of(truth, setting.views)
+        setting = ct_study.CTSizes(
+            count=items, side=48, m=64, width=64, steps=96, views=8
+        )
+    truth = ct_study.STUDY.load("shepp", setting)
+    tasks = ct_study.STUDY.tasks(truth, setting)
     angles = 180 / setting.views * np.arange(setting.views)
     bins = setting.side
     problems = []
@@ -137,11 +140,13 @@ def shepp(items: int, small: bool) -> Set:
 
 
 def mri(items: int, small: bool) -> Set:
-    setting = mri_runs.Setting(volumes=items)
+    setting = mri_study.MRISizes(count=items)
     if small:
-        setting = mri_runs.Setting(items, 16, 32, 32, 64, 5e-3, standin=False)
-    volumes = mri_runs.load_volumes(setting)
-    tasks = mri_runs.measure(volumes)
+        setting = mri_study.MRISizes(
+            count=items, side=16, m=32, width=32, steps=64, lr=5e-3, full=False
+        )
+    volumes = mri_study.STUDY.load(mri_study.COLUMN, setting)
+    tasks = mri_study.STUDY.tasks(volumes)
     share = setting.side / 96
     sides = (min(setting.side, 56),) * 3
     problems = []
@@ -160,11 +165,11 @@ def mri(items: int, small: bool) -> Set:
             )
         )  # fmt: skip
     return Set(
-        problems, plan_of(64 if small else 608, setting.rate, width=setting.width),
+        problems, plan_of(64 if small else 608, setting.lr, width=setting.width),
         f"gaussian:auto,m={setting.m}", 5.0 * share,
         tuple(share * g for g in (2.5, 3.2, 4, 5, 6.2, 7.7)), [*tasks],
-        lambda k, field: mri_runs.score(field, volumes[k]),
-        {"d": 3, "out": 1, "width": setting.width}, setting.steps, setting.rate, 16,
+        lambda k, field: mri_study.score(field, volumes[k]),
+        {"d": 3, "out": 1, "width": setting.width}, setting.steps, setting.lr, 16,
         looks=3, keys=(10, 11, 12),
     )  # fmt: skip
 
@@ -172,10 +177,11 @@ def mri(items: int, small: bool) -> Set:
 def lego(items: int, small: bool) -> Set:
     del items
     preset = Preset.SMOKE if small else Preset.FULL
-    setting, task = nerf_runs.SETTINGS[preset], nerf_runs.task_of(preset)
-    scene = nerf_runs.scene_of(preset)
+    setting = nerf_study.STUDY.sizes[preset]
+    scene = nerf_study.scene_of(setting)
+    task = nerf_study.task_of(scene, setting)
     assert scene.val is not None and scene.test is not None
-    views, test = views_in(nerf_runs.WORLD, scene.val), scene.test
+    views = views_in(nerf_study.WORLD, scene.val)
     problem = nerf_problem(
         task, views, rays=64 if small else 4096, guess=1.0 if small else 4.2
     )
@@ -183,25 +189,29 @@ def lego(items: int, small: bool) -> Set:
     network = {"width": setting.width, "layers": setting.layers}
     high = setting.gaussian / 26
     return Set(
-        [problem], plan_of(32 if small else 10_000, setting.rate, **network), word,
+        [problem], plan_of(32 if small else 10_000, setting.lr, **network), word,
         setting.gaussian, tuple(high * g for g in (13, 18, 26, 36)),
-        [task], lambda k, field: float(nerf_runs.scores(task, field, test)[0].mean()),
+        [task],
+        lambda k, field: float(nerf_study.scores(scene, setting, field)[0].mean()),
         {"d": 3, "out": 4, "output": "identity", **network},
-        setting.stops[-1], setting.rate, 20 if small else 500, together=4, keys=(0, 1),
+        setting.steps, setting.lr, 20 if small else 500, together=4, keys=(0, 1),
     )  # fmt: skip
 
 
 def mesh(items: int, small: bool) -> Set:
     del items
-    setting = shape_runs.SETTINGS[Preset.SMOKE if small else Preset.FULL]
+    setting = shape_study.STUDY.sizes[Preset.SMOKE if small else Preset.FULL]
     if not small:
         setting = dataclasses.replace(setting, blocks=512)
     name = setting.tests[0]
-    labels = shape_runs.labelled(name, setting).labels
-    task = shape_runs.task_of(name, setting)
+    labels = shape_study.labelled(name, setting).labels
+    task = shape_study.task_of(name, setting)
     steps = 32 if small else 896
     problem = shape_problem(labels, steps=steps, batch=setting.block)
-    rate = float(np.clip(setting.rate * setting.steps / steps, 5e-4, 5e-3))
+    rate = float(np.clip(setting.lr * setting.steps / steps, 5e-4, 5e-3))
+    own = shape_study.STUDY.schedule(
+        shape_study.STUDY.run(name, "gaussian", setting), setting
+    )
     network = {"width": setting.width, "layers": setting.layers}
     high = setting.gaussian / 12
     return Set(
@@ -209,8 +219,9 @@ def mesh(items: int, small: bool) -> Set:
         f"gaussian:auto,m={setting.m},norm=1", setting.gaussian,
         tuple(high * g for g in (4, 6, 8, 10, 12, 14, 16, 20)), [task],
         lambda k, field: task.metrics(field)["iou_boundary"],
-        {"d": 3, "out": 1, **network}, setting.steps, setting.schedule(),
-        setting.every, together=4, keys=(0, 1), unit="IoU near the surface",
+        {"d": 3, "out": 1, **network}, setting.steps, own,
+        chunk_length(setting.steps), together=4, keys=(0, 1),
+        unit="IoU near the surface",
     )  # fmt: skip
 
 

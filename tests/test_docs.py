@@ -5,15 +5,21 @@ from pathlib import Path
 
 import jax
 import numpy as np
+import pytest
 
+from passband.activations import ACTIVATIONS
 from passband.field import make_field
 from passband.model_file import save
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-def test_the_model_files_page_evaluates_a_model(tmp_path, monkeypatch):
-    field = make_field("gaussian:3,m=8", d=2, out=3, key=jax.random.key(0), width=16)
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_the_model_files_page_evaluates_a_model(tmp_path, monkeypatch, activation):
+    key = jax.random.key(0)
+    field = make_field(
+        "gaussian:3,m=8", d=2, out=3, key=key, width=16, activation=activation
+    )
     monkeypatch.chdir(tmp_path)
     save(field, "model.safetensors", task="image", low=10.0, high=250.0)
     code = (DOCS / "model-file.md").read_text().split("```python\n")[1].split("```")[0]

@@ -43,6 +43,22 @@ def test_glorot_variance_and_truncation():
     assert np.abs(W).max() <= 2 / 0.87962566 * np.sqrt(2 / 1000) * 1.001
 
 
+@pytest.mark.parametrize("word", ["none:scale=2,shift=-1", "gaussian:3,m=256"])
+def test_sines_are_drawn_as_sirens_are(word):
+    field = _field(word, width=256, layers=4, activation="sine", key=jax.random.key(2))
+    *hidden, _ = field.mlp.weights
+    bounds = [1 / len(hidden[0]), *(np.sqrt(6 / 256) / 30,) * 3]
+    for W, b, bound in zip(field.mlp.weights, field.mlp.biases, bounds, strict=True):
+        np.testing.assert_allclose(np.abs(W).max(), bound, rtol=0.01)
+        np.testing.assert_allclose(np.std(W), bound / np.sqrt(3), rtol=0.05)
+        assert np.abs(b).max() <= 1 / np.sqrt(len(W))
+    # SIREN's theorem 1.8: sums of unit variance, so that sines have variance 1/2.
+    x = jax.vmap(field.encoding)(jax.random.uniform(jax.random.key(1), (500, 2)))
+    for W, b in zip(hidden, field.mlp.biases, strict=False):
+        x = jnp.sin(30 * (x @ W + b))
+    np.testing.assert_allclose(np.var(np.asarray(x)), 0.5, atol=0.05)
+
+
 def test_standard_and_ntk_are_one_function_in_two_parameterisations():
     key = jax.random.key(1)
     one = _field(init=INITIALISERS["standard"], key=key, output="identity")
@@ -99,6 +115,7 @@ def test_precision_is_the_fields_own():
         ({"layers": 0}, "`layers` \\(=0\\)"),
         ({"width": 0}, "`width` \\(=0\\)"),
         ({"output": "relu"}, "`output` \\(=relu\\) must be one of"),
+        ({"activation": "sin"}, "activation `sin` is unknown; did you mean `sine`\\? "),
     ],
 )
 def test_wrong_networks_are_refused(options, message):
@@ -111,10 +128,14 @@ def test_predict_names_the_shape_it_wants():
         _field().predict(np.zeros((5, 3)))
 
 
+@pytest.mark.parametrize("activation", ["relu", "sine"])
 @pytest.mark.parametrize(("output", "level"), [("identity", 3.0), ("sigmoid", 0.05),
                                                ("tanh", -0.4)])  # fmt: skip
-def test_outputs_begin_about_a_level(output, level):
-    began, plain = (_field(output=output, start=start) for start in (level, None))
+def test_outputs_begin_about_a_level(output, level, activation):
+    began, plain = (
+        _field(output=output, start=start, activation=activation)
+        for start in (level, None)
+    )
     coords = jax.random.uniform(jax.random.key(1), (512, 2))
     assert np.median(began.batch(coords)) == pytest.approx(level, rel=0.3)
     # The weights are those that would have been drawn anyway.

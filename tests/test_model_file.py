@@ -1,5 +1,6 @@
 """The model file: what it promises to readers, and what it refuses."""
 
+import functools
 import json
 import os
 import struct
@@ -11,9 +12,9 @@ from safetensors.numpy import load_file, save
 
 from passband.errors import InputError
 from passband.field import Field, make_field, ntk
+from passband.mappings import MAPPINGS
 from passband.model_file import load, load_with_info
 from passband.model_file import save as save_model
-from passband.words import mapping_names
 
 WORDS = {
     "none": "none:scale=2,shift=-1",
@@ -51,7 +52,8 @@ def evaluate_with_numpy(path, v: np.ndarray) -> np.ndarray:
     for i in range(layers):
         gw, gb = (1.0, 1.0) if about["gains"] is None else about["gains"][i]
         x = x @ (gw * tensors[f"layer.{i}.weight"]) + gb * tensors[f"layer.{i}.bias"]
-        x = np.maximum(x, 0) if i < layers - 1 else x
+        between = {"relu": lambda x: np.maximum(x, 0), "sine": lambda x: np.sin(30 * x)}
+        x = between[about["activation"]](x) if i < layers - 1 else x
     outputs = {
         "identity": lambda y: y,
         "sigmoid": lambda y: 1 / (1 + np.exp(-y)),
@@ -60,7 +62,7 @@ def evaluate_with_numpy(path, v: np.ndarray) -> np.ndarray:
     return outputs[about["output"]](x)
 
 
-@pytest.mark.parametrize("name", mapping_names())
+@pytest.mark.parametrize("name", MAPPINGS)
 def test_numpy_alone_evaluates_a_model(tmp_path, name):
     d = 1 if name == "dense" else 2
     field = field_of(WORDS.get(name, f"{name}:5,m=6"), d)
@@ -70,10 +72,12 @@ def test_numpy_alone_evaluates_a_model(tmp_path, name):
     np.testing.assert_allclose(field.predict(points), want, atol=2e-5)
 
 
+@pytest.mark.parametrize("activation", ["relu", "sine"])
 @pytest.mark.parametrize("output", ["identity", "sigmoid", "tanh"])
-def test_outputs_and_gains_are_in_the_file(tmp_path, output):
+def test_activations_outputs_and_gains_are_in_the_file(tmp_path, output, activation):
     path = tmp_path / "m.safetensors"
-    field = field_of("gaussian:2,m=5", output=output, init=ntk)
+    small = functools.partial(ntk, w_std=0.1)
+    field = field_of("gaussian:2,m=5", output=output, init=small, activation=activation)
     save_model(field, path)
     points = np.random.default_rng(1).random((20, 2))
     want = evaluate_with_numpy(path, points)
@@ -93,6 +97,18 @@ def test_what_is_loaded_is_what_was_saved(tmp_path):
     assert about["shape"] == [4, 5]
     assert about["metrics"] == {"psnr": None}  # JSON knows no infinity
     assert again.trains == "ab"
+
+
+def test_a_file_from_before_there_was_a_choice_means_relu(tmp_path):
+    path = tmp_path / "m.safetensors"
+    field = field_of("gaussian:2,m=5")
+    save_model(field, path)
+    tensors, about = load_file(path), load_with_info(path)[1]
+    assert about.pop("activation") == "relu"
+    path.write_bytes(save(tensors, metadata={"passband": json.dumps(about)}))
+    assert load(path).mlp.activation == "relu"
+    points = np.random.default_rng(2).random((20, 2))
+    np.testing.assert_array_equal(load(path).predict(points), field.predict(points))
 
 
 # From here on: files that are not models.
@@ -195,6 +211,9 @@ def test_bytes_that_follow_the_last_tensor(good):
     [
         ({"output": "relu"}, {}, "its output `relu` is unknown"),
         ({"output": ["sigmoid"]}, {}, "is unknown"),
+        ({"activation": "gauss"}, {}, "its activation `gauss` is unknown"),
+        ({"activation": ["relu"]}, {}, "is unknown"),
+        ({"activation": None}, {}, "its activation `None` is unknown"),
         ({"trains": "abc"}, {}, "its `trains` is 'abc'"),
         ({"trains": 3}, {}, "its `trains` is 3"),
         ({"gains": 3}, {}, "`gains` are not two numbers for each layer"),

@@ -1,6 +1,7 @@
 """passband: Fourier-feature coordinate networks, fitted, explained and tuned."""
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from .version import __version__ as __version__
@@ -13,17 +14,7 @@ if TYPE_CHECKING:
     from .errors import InputError as InputError
     from .field import Field as Field
     from .field import make_field as make_field
-    from .mappings import Basic as Basic
-    from .mappings import Dense as Dense
-    from .mappings import FourierFeatures as FourierFeatures
-    from .mappings import Gaussian as Gaussian
-    from .mappings import Identity as Identity
-    from .mappings import Laplace as Laplace
-    from .mappings import LogUniform as LogUniform
-    from .mappings import NoMapping as NoMapping
-    from .mappings import Octaves as Octaves
-    from .mappings import Positional as Positional
-    from .mappings import Uniform as Uniform
+    from .mappings import *  # noqa: F403  (its `__all__`)
     from .model_file import load as load
     from .model_file import save as save
     from .words import parse_mapping as parse_mapping
@@ -32,14 +23,11 @@ _HOMES = {
     "api": ("fit", "fit_population"),
     "errors": ("InputError",),
     "field": ("Field", "make_field"),
-    "mappings": ("Basic", "Dense", "FourierFeatures", "Gaussian", "Identity", "Laplace",
-                 "LogUniform", "NoMapping", "Octaves", "Positional", "Uniform"),
     "model_file": ("load", "save"),
     "words": ("parse_mapping",),
 }  # fmt: skip
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = ("theory", "tune", "units")
-__all__ = ["__version__", *_MODULES, *_WHERE]  # pyright: ignore
 
 
 def __getattr__(name: str):
@@ -47,8 +35,16 @@ def __getattr__(name: str):
         return getattr(import_module(f"passband.{_WHERE[name]}"), name)
     if name in _MODULES:
         return import_module(f"passband.{name}")
+    if name == "__all__":
+        return __dir__()
+    if name[:1].isupper() and name in _mappings().__all__:
+        return getattr(_mappings(), name)
     raise AttributeError(f"module `passband` has no attribute `{name}`")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({"__version__", *_MODULES, *_WHERE, *_mappings().__all__})
+
+
+def _mappings() -> ModuleType:
+    return import_module("passband.mappings")

@@ -14,10 +14,9 @@ from .field import Field, make_field
 from .mappings import AnyKey, Mapping
 from .tasks.regression import regression_task
 from .tasks.task import Task
-from .train.loop import Config, History, OnChunk, run
+from .train.driver import Config, History, OnLog, train
 from .train.memory import check_fits
-from .train.population import run_population
-from .train.state import Rate
+from .train.schedules import Schedule
 from .words import parse_mapping
 
 
@@ -28,13 +27,13 @@ def fit(
     mapping: str | Mapping = "gaussian:10",
     steps: int = 2000,
     key: int | AnyKey = 0,
-    rate: float | Rate = 1e-3,
+    rate: float | Schedule = 1e-3,
     batch: int | None = None,
     layers: int = 4,
     width: int = 256,
     precision: str = "auto",
     optimiser: optax.GradientTransformation | None = None,
-    on_chunk: OnChunk | None = None,
+    on_log: OnLog | None = None,
 ) -> tuple[Field, History]:
     """Fit (n, d) -> (n, c) data: a field in the units of `values`, and its history.
 
@@ -51,7 +50,7 @@ def fit(
     if batch is not None and batch < 1:
         raise InputError(f"`batch` (={batch}) must be at least 1")
     task = regression_task(coords, values, batch=batch)
-    config = Config(steps=steps, rate=rate, precision=precision)
+    config = Config(steps=steps, lr=rate, precision=precision)
     mapping = parse_mapping(mapping)
     if isinstance(mapping, Auto):
         from .tune.points import choose_for_points
@@ -72,8 +71,8 @@ def fit(
         output="identity",
     )
     check_fits(field, task.step_points)
-    field, history = run(
-        task, field, config, key=second, optimiser=optimiser, on_chunk=on_chunk
+    [field], [history] = train(
+        [task], [field], config, keys=[second], optimiser=optimiser, on_log=on_log
     )
     return in_units(field, float(task.low), float(task.high)), history
 
@@ -83,7 +82,7 @@ def fit_population(
     tasks: Sequence[Task],
     *,
     steps: int = 2000,
-    rates: Sequence[float | Rate] | float = 1e-3,
+    rates: Sequence[float | Schedule] | float = 1e-3,
     keys: Sequence[AnyKey] | int = 0,
     precision: str = "auto",
     optimiser: optax.GradientTransformation | None = None,
@@ -97,12 +96,12 @@ def fit_population(
     count = len(fields)
     if isinstance(keys, int):
         keys = list(jax.random.split(jax.random.key(keys), count))
-    return run_population(
+    return train(
         tasks,
         fields,
         Config(steps=steps, precision=precision),
         keys=keys,
-        rates=[float(rates)] * count if isinstance(rates, float | int) else rates,
+        lrs=[float(rates)] * count if isinstance(rates, float | int) else rates,
         optimiser=optimiser,
         max_memory=max_memory,
     )

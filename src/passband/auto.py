@@ -21,6 +21,9 @@ class Auto(Mapping):
             return dataclasses.replace(self.base, octaves=scale)
         return dataclasses.replace(self.base, scale=scale)
 
+    def __str__(self) -> str:
+        return self.base.spelled("auto")
+
     def draw(self, key: AnyKey, d: int) -> Encoding:
         del key, d
         raise InputError(

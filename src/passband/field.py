@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from .activations import Activation, parse_activation
 from .errors import InputError
 from .mappings import AnyKey, Encoding, FourierFeatures, Mapping
 from .ops.fused import fits, fused_field, fused_mlp
@@ -32,18 +33,24 @@ INVERSES: dict[str, Callable[[float], float]] = {
 
 
 class MLP(eqx.Module):
-    """Dense layers with ReLU between them: "L layers" are L matrices (protocol 0.1)."""
+    """Dense layers, an activation between them: "L layers" are L matrices (0.1)."""
 
     weights: tuple[Float[Array, "*runs _ _"], ...]
     biases: tuple[Float[Array, "*runs _"], ...]
     gains: tuple[tuple[float, float], ...] | None = eqx.field(static=True, default=None)
     """What a layer's W and b are multiplied by (the NTK parameterisation)."""
+    activation: str = eqx.field(static=True, default="relu")
 
     def __call__(
         self, x: Float[Array, "*n f"], precision: Precision = Precision.FLOAT32
     ) -> Float[Array, "*n c"]:
         weights, biases = self.effective()
-        return mlp(x, weights, biases, precision)
+        return mlp(x, weights, biases, precision, self.nonlinearity)
+
+    @property
+    def nonlinearity(self) -> Activation:
+        """The row that `activation` names."""
+        return parse_activation(self.activation)
 
     def effective(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Weights and biases as they act, with the gains multiplied in."""
@@ -75,7 +82,8 @@ class Field(eqx.Module):
         """All points at once, before the output activation."""
         encoding = self.encoding
         weights, biases = self.mlp.effective()
-        if fits(coords.shape[0], encoding.dims, weights, self.precision):
+        between = self.mlp.nonlinearity
+        if fits(coords.shape[0], encoding.dims, weights, self.precision, between):
             if encoding.features <= SMALL_FAN_IN:
                 x = jax.vmap(encoding)(coords)
                 return fused_mlp(x, weights, biases)
@@ -178,12 +186,25 @@ INITIALISERS: dict[str, Initialiser] = {
 
 
 def _layers(key: AnyKey, sizes: Sequence[int]):
-    """A key for every layer, the ReLU ones too: as stax split them (protocol 0.10)."""
+    """A key for every layer, activations too: as stax split them (protocol 0.10)."""
     for i, o in itertools.pairwise(sizes):
         key, layer = jax.random.split(key)
         kw, kb = jax.random.split(layer)
         yield kw, kb, i, o
         key, _ = jax.random.split(key)
+
+
+def _own_init(activation: Activation) -> Initialiser:
+    draw = activation.init
+    if draw is None:
+        return glorot
+
+    def init(key: AnyKey, sizes: Sequence[int]) -> MLP:
+        layers = enumerate(_layers(key, sizes))
+        drawn = [draw(*layer, k == 0) for k, layer in layers]
+        return MLP(tuple(W for W, _ in drawn), tuple(b for _, b in drawn))
+
+    return init
 
 
 def make_field(
@@ -196,7 +217,8 @@ def make_field(
     layers: int = 4,
     width: int = 256,
     output: str = "sigmoid",
-    init: Initialiser = glorot,
+    activation: str = "relu",
+    init: Initialiser | None = None,
     start: float | None = None,
     bits2020: bool = False,
 ) -> Field:
@@ -207,10 +229,11 @@ def make_field(
     own B and weights; the global JAX configuration is not touched.
 
     Args:
+        init: left out, what the activation asks for, or `glorot`.
         start: the level that all outputs begin about; that of no bias without it. A
             sigmoid far from what is mostly there is driven to its flat end, and stays.
     """
-    mapping = parse_mapping(mapping)
+    mapping, between = parse_mapping(mapping), parse_activation(activation)
     if layers < 1 or width < 1:
         raise InputError(
             f"`layers` (={layers}) and `width` (={width}) must be 1 or more"
@@ -225,7 +248,8 @@ def make_field(
     with jax.threefry_partitionable(not bits2020):
         encoding = mapping.draw(ke, d)
         sizes = [encoding.features, *[width] * (layers - 1), out]
-        network = init(kn, sizes)
+        network = (init or _own_init(between))(kn, sizes)
+    network = dataclasses.replace(network, activation=between.name)
     if start is not None:
         level = INVERSES[output](start)
         last = jnp.full_like(network.biases[-1], level)

@@ -7,11 +7,16 @@ $$\gamma(v) = [a \sin 2\pi B v,\; a \cos 2\pi B v]$$
 with its own amplitudes $a$ and frequencies $B$ (paper, eq. 5). A *mapping* is a frozen
 spec; drawing it with a key gives an *encoding*, which holds arrays only, so encodings
 of different scale stack and share a compiled program.
+
+A new mapping is one class here, or anywhere else: `@mapping(example)` has its word
+parsed, printed and found by the contract tests.
 """
 
 import abc
 import dataclasses
 import math
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import equinox as eqx
 import jax
@@ -21,6 +26,11 @@ from jaxtyping import Array, Float, Key, UInt32
 
 from .errors import InputError
 from .ops.turns import cos_turns
+
+__all__ = [
+    "Basic", "Dense", "FourierFeatures", "Gaussian", "Identity", "Laplace",
+    "LogUniform", "NoMapping", "Octaves", "Positional", "Uniform",
+]  # fmt: skip
 
 AnyKey = Key[Array, ""] | UInt32[Array, "2"]
 
@@ -95,6 +105,13 @@ Scale = float | tuple[float, ...]
 class Mapping(abc.ABC):
     """A recipe for an encoding; prints as its word and parses back."""
 
+    word: ClassVar[str]
+    """The name it is known by: `gaussian`."""
+    example: ClassVar[str]
+    """A word that parses: `gaussian:10`."""
+    main: ClassVar[str | None]
+    """The field that a bare value after the colon sets: the first without a default."""
+
     @abc.abstractmethod
     def draw(self, key: AnyKey, d: int) -> Encoding:
         """The encoding of points with `d` coordinates."""
@@ -110,12 +127,51 @@ class Mapping(abc.ABC):
         return ""
 
     def __str__(self) -> str:
-        from .words import format_mapping
+        return self.spelled()
 
-        return format_mapping(self)
+    def spelled(self, main: str | None = None) -> str:
+        """The shortest word that parses back; or that with another main value."""
+        items = []
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if f.name == self.main:
+                text = _text(value) if main is None else main
+                named = f"{f.name}=" in self.example
+                items.insert(0, f"{f.name}={text}" if named else text)
+            elif value != f.default:
+                items.append(f"{f.name}={_text(value)}")
+        return f"{self.word}:{','.join(items)}" if items else self.word
 
 
-@dataclasses.dataclass(frozen=True)
+MAPPINGS: dict[str, type[Mapping]] = {}
+"""Every mapping there is, by the first part of its word."""
+M = TypeVar("M", bound=type[Mapping])
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
+def mapping(example: str) -> Callable[[M], M]:
+    """Make a class a mapping: a frozen dataclass, known by the word of its example.
+
+    An example that names the main field, such as `dense:p=1`, has it printed so.
+    """
+    word = example.partition(":")[0]
+
+    def register(cls: M) -> M:
+        taken = MAPPINGS.get(word)
+        if taken is not None and taken.__qualname__ != cls.__qualname__:
+            raise ValueError(f"`{word}` is the word of {taken.__qualname__} already")
+        cls = dataclasses.dataclass(frozen=True)(cls)
+        cls.word, cls.example = word, example
+        fields = dataclasses.fields(cls)
+        needed = (f.name for f in fields if f.default is dataclasses.MISSING)
+        cls.main = next(needed, None)
+        MAPPINGS[word] = cls
+        return cls
+
+    return register
+
+
+@mapping("none")
 class NoMapping(Mapping):
     """Raw coordinates, scaled and shifted (1D centres them, shapes use 2x - 1)."""
 
@@ -190,7 +246,7 @@ class Fourier(Mapping):
     def _reach(self) -> float: ...
 
 
-@dataclasses.dataclass(frozen=True)
+@mapping("basic")
 class Basic(Fourier):
     """One turn per axis: [cos 2 pi v, sin 2 pi v] (paper, section 6.1)."""
 
@@ -202,7 +258,7 @@ class Basic(Fourier):
         return 1.0
 
 
-@dataclasses.dataclass(frozen=True)
+@mapping("positional:6")
 class Positional(Fourier):
     r"""Axis-aligned $2^{\sigma k/(K-1)} - 1$ for k < K = floor(m/d).
 
@@ -215,7 +271,7 @@ class Positional(Fourier):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _positive("positional", self.octaves)
+        _positive(self.word, self.octaves)
         if self.octaves > 100:  # float32 ends at 2^128
             raise InputError(f"`positional` (={self.octaves:g}) must be at most 100")
 
@@ -236,7 +292,7 @@ class Positional(Fourier):
         return 2**self.octaves - 1
 
 
-@dataclasses.dataclass(frozen=True)
+@mapping("octaves:9")
 class Octaves(Fourier):
     """Axis-aligned 2^j for j < count: the original NeRF encoding (the notebook's 9)."""
 
@@ -260,6 +316,84 @@ class Octaves(Fourier):
 
 
 @dataclasses.dataclass(frozen=True)
+class Random(Fourier):
+    """A family of random frequencies with a scale, or one scale per axis."""
+
+    scale: Scale
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for s in self.scale if isinstance(self.scale, tuple) else (self.scale,):
+            _positive(self.word, s)
+
+    def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
+        scales = self.scale if isinstance(self.scale, tuple) else (self.scale,) * d
+        if len(scales) != d:
+            raise InputError(
+                f"`scale` (={'/'.join(map(str, scales))}) names {len(scales)} axes but "
+                f"the data have {d}; give one scale or {d}"
+            )
+        top = max(scales)
+        # The widest axis sets the family's scale; the others shrink from it.
+        return self.sample(key, d, top) * jnp.asarray([s / top for s in scales])
+
+    @abc.abstractmethod
+    def sample(self, key: AnyKey, d: int, scale: float) -> Float[Array, "m d"]:
+        """B with the same scale along every axis."""
+
+    def _reach(self) -> float:
+        return max(self.scale) if isinstance(self.scale, tuple) else self.scale
+
+
+@mapping("gaussian:10")
+class Gaussian(Random):
+    """b ~ N(0, scale^2), one base matrix for all scales of a key."""
+
+    def sample(self, key: AnyKey, d: int, scale: float) -> Float[Array, "m d"]:
+        return jax.random.normal(key, (self.m, d)) * scale
+
+
+@dataclasses.dataclass(frozen=True)
+class Isotropic(Random):
+    """In 1D b itself, in more dimensions the length of b, comes from the family."""
+
+    def sample(self, key: AnyKey, d: int, scale: float) -> Float[Array, "m d"]:
+        if d == 1:
+            return self.lengths(key, scale)[:, None]
+        length_key, direction_key = jax.random.split(key)
+        direction = jax.random.normal(direction_key, (self.m, d))
+        direction = direction / jnp.linalg.norm(direction, axis=1, keepdims=True)
+        return self.lengths(length_key, scale)[:, None] * direction
+
+    @abc.abstractmethod
+    def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]: ...
+
+
+@mapping("uniform:64")
+class Uniform(Isotropic):
+    """scale * U[0, 1)."""
+
+    def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]:
+        return scale * jax.random.uniform(key, (self.m,))
+
+
+@mapping("loguniform:80")
+class LogUniform(Isotropic):
+    """scale ^ U[0, 1): positional encoding's random cousin, density 1/f."""
+
+    def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]:
+        return scale ** jax.random.uniform(key, (self.m,))
+
+
+@mapping("laplace:20")
+class Laplace(Isotropic):
+    """scale * Laplace(0, 1)."""
+
+    def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]:
+        return scale * jax.random.laplace(key, (self.m,))
+
+
+@mapping("dense:p=1")
 class Dense(Fourier):
     """1D: every integer frequency 1..m with a_j = j^-p, p up to infinity (sec. 5)."""
 
@@ -284,85 +418,6 @@ class Dense(Fourier):
         return 1.0 if math.isinf(self.p) else float(self.m)
 
 
-@dataclasses.dataclass(frozen=True)
-class Random(Fourier):
-    """A family of random frequencies with a scale, or one scale per axis."""
-
-    scale: Scale
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        name = type(self).__name__.lower()
-        for s in self.scale if isinstance(self.scale, tuple) else (self.scale,):
-            _positive(name, s)
-
-    def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
-        scales = self.scale if isinstance(self.scale, tuple) else (self.scale,) * d
-        if len(scales) != d:
-            raise InputError(
-                f"`scale` (={'/'.join(map(str, scales))}) names {len(scales)} axes but "
-                f"the data have {d}; give one scale or {d}"
-            )
-        top = max(scales)
-        # The widest axis sets the family's scale; the others shrink from it.
-        return self.sample(key, d, top) * jnp.asarray([s / top for s in scales])
-
-    @abc.abstractmethod
-    def sample(self, key: AnyKey, d: int, scale: float) -> Float[Array, "m d"]:
-        """B with the same scale along every axis."""
-
-    def _reach(self) -> float:
-        return max(self.scale) if isinstance(self.scale, tuple) else self.scale
-
-
-@dataclasses.dataclass(frozen=True)
-class Gaussian(Random):
-    """b ~ N(0, scale^2), one base matrix for all scales of a key."""
-
-    def sample(self, key: AnyKey, d: int, scale: float) -> Float[Array, "m d"]:
-        return jax.random.normal(key, (self.m, d)) * scale
-
-
-@dataclasses.dataclass(frozen=True)
-class Isotropic(Random):
-    """In 1D b itself, in more dimensions the length of b, comes from the family."""
-
-    def sample(self, key: AnyKey, d: int, scale: float) -> Float[Array, "m d"]:
-        if d == 1:
-            return self.lengths(key, scale)[:, None]
-        length_key, direction_key = jax.random.split(key)
-        direction = jax.random.normal(direction_key, (self.m, d))
-        direction = direction / jnp.linalg.norm(direction, axis=1, keepdims=True)
-        return self.lengths(length_key, scale)[:, None] * direction
-
-    @abc.abstractmethod
-    def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]: ...
-
-
-@dataclasses.dataclass(frozen=True)
-class Uniform(Isotropic):
-    """scale * U[0, 1)."""
-
-    def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]:
-        return scale * jax.random.uniform(key, (self.m,))
-
-
-@dataclasses.dataclass(frozen=True)
-class LogUniform(Isotropic):
-    """scale ^ U[0, 1): positional encoding's random cousin, density 1/f."""
-
-    def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]:
-        return scale ** jax.random.uniform(key, (self.m,))
-
-
-@dataclasses.dataclass(frozen=True)
-class Laplace(Isotropic):
-    """scale * Laplace(0, 1)."""
-
-    def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]:
-        return scale * jax.random.laplace(key, (self.m,))
-
-
 def nyquist_warning(mapping: Mapping, nyquist: float) -> str | None:
     """One line when a mapping reaches beyond what the samples can show."""
     if mapping.reach() <= nyquist:
@@ -371,6 +426,17 @@ def nyquist_warning(mapping: Mapping, nyquist: float) -> str | None:
         f"`{mapping}` reaches {mapping.reach():g} cycles per unit, above the data's "
         f"Nyquist frequency of {nyquist:g}: it can only fit noise between the samples"
     )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, tuple):
+        return "/".join(_text(v) for v in value)
+    if isinstance(value, float):
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)
+    return str(value)
 
 
 def _positive(name: str, value: float) -> None:

@@ -3,12 +3,13 @@
 Tensors: `encoding.frequencies` (m, d) in cycles per unit and `encoding.amplitudes`
 (m,), or `encoding.scale` and `encoding.shift` (d,) for no mapping; `layer.0.weight`
 (in, out), `layer.0.bias` (out,) and so on. The metadata entry `passband` is a JSON
-object with `format`, `output` (the activation), `gains` (what W and b of a layer are
-multiplied by, or null), and whatever the task adds: `task`, `mapping`, `shape`, `low`,
+object with `format`, `activation` (between the layers; `relu` where it is left out),
+`output` (behind the last), `gains` (what W and b of a layer are multiplied by, or
+null), and whatever the task adds: `task`, `mapping`, `shape`, `low`,
 `high`, `metrics`. A point v is evaluated as
 
     x = [a sin(2 pi B v), a cos(2 pi B v)]       or scale * v + shift
-    x = max(x @ W + b, 0) for every layer but the last, then x @ W + b
+    x = activation(x @ W + b) for every layer but the last, then x @ W + b
     y = output(x), in the user's units low + (high - low) * y
 """
 
@@ -25,6 +26,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
+from .activations import ACTIVATIONS
 from .atomic_write import write_bytes
 from .errors import InputError
 from .field import MLP, OUTPUTS, Field
@@ -48,6 +50,7 @@ def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
         tensors[f"layer.{i}.bias"] = np.asarray(b, np.float32)
     about = {
         "format": FORMAT,
+        "activation": field.mlp.activation,
         "output": field.output,
         "trains": field.trains,
         "gains": field.mlp.gains,
@@ -72,6 +75,9 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
         raise _broken(path, f"its output `{output}` is unknown")
     if trains not in ("", "a", "b", "ab"):
         raise _broken(path, f"its `trains` is {trains!r}")
+    activation = about.get("activation", "relu")
+    if activation not in tuple(ACTIVATIONS):
+        raise _broken(path, f"its activation `{activation}` is unknown")
     encoding = _encoding(path, tensors)
     count = sum(name.startswith("layer.") for name in tensors) // 2
     try:
@@ -90,6 +96,7 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
         tuple(jnp.asarray(W) for W in weights),
         tuple(jnp.asarray(b) for b in biases),
         _gains(path, about.get("gains"), count),
+        activation,
     )
     return Field(encoding, network, output, trains), about
 

@@ -8,121 +8,72 @@ gaussian:auto   positional:auto
 import dataclasses
 import difflib
 import math
-from typing import Any
+from typing import Any, get_type_hints
 
-from . import mappings as mp
 from .auto import Auto
 from .errors import InputError
+from .mappings import MAPPINGS, Mapping, Positional, Random, Scale
 
-_NAMES: dict[str, type[mp.Mapping]] = {
-    "none": mp.NoMapping,
-    "basic": mp.Basic,
-    "positional": mp.Positional,
-    "octaves": mp.Octaves,
-    "gaussian": mp.Gaussian,
-    "uniform": mp.Uniform,
-    "loguniform": mp.LogUniform,
-    "laplace": mp.Laplace,
-    "dense": mp.Dense,
-}
-_WORDS = {cls: name for name, cls in _NAMES.items()}
-_EXAMPLES = "none, basic, positional:6, octaves:9, gaussian:10, uniform:64, " \
-    "loguniform:80, laplace:20, dense:p=1"  # fmt: skip
-_SCALED = (mp.Positional, mp.Random)  # those that may say `auto`
-# The field a bare value after the colon sets.
-_MAIN = {"positional": "octaves", "octaves": "count", "dense": "p"}
+_SCALED = (Positional, Random)  # those that may say `auto`
 
 
-def parse_mapping(word: str | mp.Mapping) -> mp.Mapping:
+def parse_mapping(word: str | Mapping) -> Mapping:
     """The mapping that a word names."""
-    if isinstance(word, mp.Mapping):
+    if isinstance(word, Mapping):
         return word
     name, _, rest = word.strip().partition(":")
-    if name not in _NAMES:
-        near = difflib.get_close_matches(name, _NAMES, n=1, cutoff=0.4)
+    if name not in MAPPINGS:
+        near = difflib.get_close_matches(name, MAPPINGS, n=1, cutoff=0.4)
         hint = f"did you mean `{near[0]}`? " if near else ""
-        raise InputError(f"mapping `{word}` is unknown; {hint}known: {_EXAMPLES}")
-    cls = _NAMES[name]
+        known = ", ".join(cls.example for cls in MAPPINGS.values())
+        raise InputError(f"mapping `{word}` is unknown; {hint}known: {known}")
+    cls = MAPPINGS[name]
     fields = {f.name: f for f in dataclasses.fields(cls)}
-    main = _MAIN.get(name, "scale" if name not in ("none", "basic") else None)
+    types = get_type_hints(cls)
     given: dict[str, Any] = {}
     auto = False
     for k, item in enumerate(rest.split(",") if rest else []):
         option, equals, value = item.partition("=")
         if not equals:
-            if k or main is None:
+            if k or cls.main is None:
                 raise InputError(
                     f"mapping `{word}`: `{item}` must be written option=value"
                 )
-            option, value = main, item
+            option, value = cls.main, item
         if option not in fields:
             raise InputError(
                 f"mapping `{word}` has no option `{option}`; it takes "
                 f"{', '.join(fields)}"
             )
-        if value == "auto" and option == main and issubclass(cls, _SCALED):
+        if value == "auto" and option == cls.main and issubclass(cls, _SCALED):
             auto, value = True, "1"
-        given[option] = _value(word, option, value)
+        given[option] = _value(word, option, value, types[option])
     needed = [n for n, f in fields.items() if f.default is dataclasses.MISSING]
     if missing := [n for n in needed if n not in given]:
         raise InputError(
-            f"mapping `{word}` needs its {missing[0]}, such as "
-            f"`{next(e for e in _EXAMPLES.split(', ') if e.startswith(name))}`"
+            f"mapping `{word}` needs its {missing[0]}, such as `{cls.example}`"
         )
     mapping = cls(**given)
     return Auto(mapping) if auto and isinstance(mapping, _SCALED) else mapping
 
 
-def format_mapping(mapping: mp.Mapping) -> str:
-    """The shortest word that parses back to this mapping."""
-    auto = isinstance(mapping, Auto)
-    mapping = mapping.base if isinstance(mapping, Auto) else mapping
-    name = _WORDS[type(mapping)]
-    main = _MAIN.get(name, "scale" if name not in ("none", "basic") else None)
-    items = []
-    for f in dataclasses.fields(mapping):
-        value = getattr(mapping, f.name)
-        if f.name == main:
-            text = "auto" if auto else _text(value)
-            items.insert(0, f"p={text}" if name == "dense" else text)
-        elif value != f.default:
-            items.append(f"{f.name}={_text(value)}")
-    return f"{name}:{','.join(items)}" if items else name
-
-
-def mapping_names() -> list[str]:
-    """Every mapping there is, by the first part of its word."""
-    return list(_NAMES)
-
-
-def _value(word: str, option: str, text: str) -> Any:
-    if option in ("units", "rotate", "train"):
+def _value(word: str, option: str, text: str, kind: Any) -> Any:
+    """The value of an option, read as its field's type."""
+    if kind is str:
         return text
     try:
-        if option in ("m", "count"):
+        if kind is int:
             return int(text)
-        if option == "norm":
+        if kind is bool:
             return bool(("0", "1").index(text))
-        if option == "scale" and "/" in text:
+        if kind == Scale and "/" in text:
             return tuple(float(part) for part in text.split("/"))
         value = float(text)
     except ValueError:
-        kind = {"m": "a whole number", "count": "a whole number", "norm": "0 or 1"}
+        wanted = {int: "a whole number", bool: "0 or 1"}.get(kind, "a number")
         raise InputError(
-            f"mapping `{word}`: `{option}` (={text}) must be "
-            f"{kind.get(option, 'a number')}"
+            f"mapping `{word}`: `{option}` (={text}) must be {wanted}"
         ) from None
     if math.isnan(value):
         raise InputError(f"mapping `{word}`: `{option}` must be a number, not nan")
     return value
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, tuple):
-        return "/".join(_text(v) for v in value)
-    if isinstance(value, float):
-        short = f"{value:g}"
-        return short if float(short) == value else repr(value)
-    return str(value)

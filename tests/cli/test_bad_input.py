@@ -101,7 +101,7 @@ def test_options_out_of_bounds(here, fails, words, message):
 
 
 def test_resume_without_a_name(here, fails):
-    assert "needs FILE or `--out DIR`" in fails("fit", "image", "--resume")
+    assert "needs FILE or `--out`" in fails("fit", "image", "--resume")
 
 
 def test_outputs_that_cannot_be_written(quick, here, fails):

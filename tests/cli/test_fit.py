@@ -8,9 +8,9 @@ import tifffile
 from PIL import Image
 from scipy.io import wavfile
 
-from passband.cli import image_job
 from passband.cli.main import main
 from passband.data.images import read_image, write_image
+from passband.kinds import image as image_kind
 from passband.model_file import load_with_info
 
 RUN_FILES = ["checkpoint", "config.json", "metrics.jsonl", "model.safetensors",
@@ -118,7 +118,7 @@ def test_large_pictures_are_evaluated_on_a_thinner_grid(
     assert main([*words, "--out", "whole"]) == 0
     whole = json.loads(capsys.readouterr().out)
     assert "evaluated" not in whole
-    monkeypatch.setattr(image_job, "MOST_PIXELS", 100)  # 24 x 32 -> 8 x 10
+    monkeypatch.setattr(image_kind, "MOST_PIXELS", 100)  # 24 x 32 -> 8 x 10
     assert main([*words, "--out", "thin"]) == 0
     thin = json.loads(capsys.readouterr().out)
     assert thin["evaluated"] == "one row and one column in 3"

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from skimage.transform import radon
 
-from passband.cli.console import Console
-from passband.cli.ct_job import CTJob
-from passband.cli.fit_ct import Options
 from passband.cli.main import main
+from passband.kinds.ct import CTKind
+from passband.kinds.options import CTOptions
 from passband.model_file import load_with_info
 
 SIDE = 32  # with 16 views, as in other tests: what they compiled is found
@@ -63,12 +62,11 @@ def test_a_density_that_no_step_moves_is_tried_again(scan, tmp_path, capsys):
 
 
 def test_a_field_begins_at_the_mean_density(scan):
-    job = CTJob()
-    options = Options(file=str(scan / "scan.npy"), angles="0:180:16", pixel=0.5)
-    job.read(options, Console(quiet=True))
-    start = job.field_options()["start"]
+    options = CTOptions(file=str(scan / "scan.npy"), angles="0:180:16", pixel=0.5)
+    kind = CTKind.read(options)
+    start = kind.network().start
     truth = np.load(scan / "discs.npy")
-    assert start == pytest.approx(truth.mean() / job.high, rel=0.05)
+    assert start == pytest.approx(truth.mean() / kind.high, rel=0.05)
 
 
 def test_the_model_renders_in_the_users_units(scan, tmp_path):
@@ -103,7 +101,7 @@ def test_a_simulated_run_stops_when_held_out_rays_say_so(scan, tmp_path, capsys)
         (["scan.npy", "--simulate", "discs.npy"], "exclude each other"),
         (
             ["scan.npy", "--angles", "0:180:16", "--offset", "99"],
-            "`offset` (=99.0) must be less than the 32 bins",
+            "`--offset` (=99.0) must be less than the 32 bins",
         ),
     ],
 )

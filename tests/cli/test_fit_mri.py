@@ -10,14 +10,15 @@ import pytest
 from nibabel.loadsave import load
 from nibabel.nifti1 import Nifti1Image
 
-from passband.cli.console import Console
-from passband.cli.fit_mri import Options
 from passband.cli.main import main
-from passband.cli.mri_input import measurement
-from passband.cli.mri_job import coarser, looks_of, microbatch_voxels, waited
 from passband.data.volumes import head_phantom, write_volume
 from passband.errors import InputError
 from passband.field import make_field
+from passband.kinds.kind import out_of_patience
+from passband.kinds.mri import coarser, looks_of
+from passband.kinds.mri_measurement import measurement
+from passband.kinds.options import MriOptions
+from passband.train.memory import microbatch_voxels
 
 TINY = ("--steps", "4", "--layers", "2", "--width", "8", "--mapping", "gaussian:2,m=4",
         "--quiet")  # fmt: skip
@@ -87,8 +88,10 @@ def test_coils_in_sigpys_convention(tmp_path, norm):
     for name, values in (("k", samples), ("s", maps), ("t", truth)):
         np.save(tmp_path / f"{name}.npy", values)
     k, s, t = (str(tmp_path / f"{name}.npy") for name in "kst")
-    options = Options(file=k, sens=s, truth=t, image="complex", holdout=0.0, norm=norm)
-    read = measurement(options, Console(quiet=True))
+    options = MriOptions(
+        file=k, sens=s, truth=t, image="complex", holdout=0.0, norm=norm
+    )
+    read = measurement(options)
     found = read.forward().zero_filled(jnp.asarray(read.measured))
     pair = read.high * np.asarray(found)
     np.testing.assert_allclose(pair[..., 0] + 1j * pair[..., 1], truth, atol=1e-3)
@@ -96,10 +99,12 @@ def test_coils_in_sigpys_convention(tmp_path, norm):
 
 
 def test_a_fit_ends_when_nothing_is_gained():
-    assert not waited(2, [3.0, 2.0])
-    assert not waited(2, [3.0, 2.0, 2.5, 1.9])
-    assert waited(2, [3.0, 2.0, 2.5, 2.1])
-    assert looks_of([2, 4, 12, 14, 24], [3.0, 3.0, 2.0, 2.0, 2.0]) == [3.0, 2.0, 2.0]
+    assert not out_of_patience(2, [3.0, 2.0])
+    assert not out_of_patience(2, [3.0, 2.0, 2.5, 1.9])
+    assert out_of_patience(2, [3.0, 2.0, 2.5, 2.1])
+    assert not out_of_patience(None, [1.0, 2.0, 3.0])
+    looks = looks_of([2, 4, 12, 14, 24], [3.0, 3.0, 2.0, 2.0, 2.0])
+    assert looks == [(2, 3.0), (12, 2.0), (24, 2.0)]
 
 
 def kspace(side: int = 8) -> np.ndarray:
@@ -176,16 +181,15 @@ def test_a_coarser_grid_keeps_the_shape():
 @pytest.mark.parametrize(
     ("origin", "other"), [("middle", "corner"), ("corner", "middle")]
 )
-def test_an_origin_at_the_wrong_place_is_told(tmp_path, capsys, origin, other):
+def test_an_origin_at_the_wrong_place_is_told(tmp_path, origin, other):
     """Sides may be odd, and frequency 0 is the brightest of an image."""
     k = np.fft.fftn(head_phantom(15, dims=2)[:, :12]).astype(np.complex64)
     right = {"corner": k, "middle": np.fft.fftshift(k)}
     for place, kspace in right.items():
         np.save(tmp_path / f"{place}.npy", kspace)
         file = str(tmp_path / f"{place}.npy")
-        measurement(Options(file=file, origin=origin), Console(json=False, quiet=False))
-        said = capsys.readouterr().err
-        assert (f"add `--origin {other}`" in said) == (place == other)
+        said = " ".join(measurement(MriOptions(file=file, origin=origin)).warnings)
+        assert (f"add `origin={other}`" in said) == (place == other)
 
 
 def test_a_black_volume_is_noticed_and_begins_anew_at_its_mean(tmp_path, capsys):

@@ -1,21 +1,22 @@
 """`passband fit shape`, from a mesh to a run folder."""
 
+import dataclasses
 import json
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from passband.cli import shape_job
-from passband.cli.console import Console
-from passband.cli.fit_shape import Options
 from passband.cli.main import main
-from passband.cli.shape_job import ShapeJob
 from passband.data.images import read_image
 from passband.data.primitives import sphere
 from passband.export.mesh import write_mesh
+from passband.kinds import shape as shape_kind
+from passband.kinds.options import ShapeOptions
+from passband.kinds.shape import ShapeKind
 from passband.mappings import Gaussian
 from passband.model_file import load_with_info
+from passband.train.schedules import schedule
 
 CENTERS = np.array([[5000.0, -40.0, 7.0], [5000.0, -40.0, 10.0]])
 QUICK = ("--steps", "250", "--batch", "512", "--layers", "3", "--width", "32",
@@ -37,12 +38,12 @@ def two_balls(path) -> None:
 @pytest.fixture(autouse=True)
 def small(monkeypatch, tmp_path):
     """A pool, a cache and pictures that take a moment."""
-    monkeypatch.setattr(shape_job, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(shape_kind, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.chdir(tmp_path)
     sizes = {"SMALL_POOL": 2**15, "POOL": 2**17, "BLOCK": 2048, "TEST_POINTS": 4096}
     sizes |= {"CPU_GRID": 32, "CPU_SAMPLES": 4000, "SLICE": 64}
     for name, size in sizes.items():
-        monkeypatch.setattr(shape_job, name, size)
+        monkeypatch.setattr(shape_kind, name, size)
     two_balls(tmp_path / "balls.obj")
     return tmp_path
 
@@ -78,47 +79,44 @@ def test_a_mesh_of_two_parts_is_fitted_where_it_stands(small, capfd):
 
 
 def test_labels_are_made_once_and_can_be_brought_along(small, monkeypatch):
-    console = Console(quiet=True)
-    options = Options(file="balls.obj", steps=10, batch=64)
-    first = ShapeJob()
-    first.read(options, console)
+    options = ShapeOptions(file="balls.obj", steps=10, batch=64)
+    first = ShapeKind.read(options)
     (cached,) = (small / "cache" / "labels").iterdir()
     with monkeypatch.context() as patch:
         patch.setattr("passband.labels.pool.Labeller", None)  # not asked again
-        second = ShapeJob()
-        second.read(options, console)
+        second = ShapeKind.read(options)
         moved = cached.rename(small / "elsewhere.safetensors")
-        third = ShapeJob()
-        third.read(Options(file="balls.obj", labels=str(moved)), console)
-    for job in (second, third):
-        np.testing.assert_array_equal(job.labels.pool.bits, first.labels.pool.bits)
-    assert third.inputs(Options(file="balls.obj", labels="x"))[1].name == "x"
+        third = ShapeKind.read(ShapeOptions(file="balls.obj", labels=str(moved)))
+    for kind in (second, third):
+        np.testing.assert_array_equal(kind.labels.pool.bits, first.labels.pool.bits)
+    assert third.inputs(ShapeOptions(file="balls.obj", labels="x"))[1].name == "x"
     # Two balls fill 2 (4/3 pi) of their box of 2 x 2 x 5, triangles a little less.
     share = np.unpackbits(np.asarray(first.labels.pool.bits)).mean()
     assert share == pytest.approx(8 / 3 * np.pi / 20, rel=0.06)
 
 
-def test_a_small_hole_is_a_warning_with_its_share(small, capsys):
+def test_a_small_hole_is_a_warning_with_its_share(small):
     mesh = sphere(3).mesh
     write_mesh("hole.ply", mesh.vertices, mesh.faces[1:])
-    job = ShapeJob()
-    job.read(Options(file="hole.ply", steps=1, batch=64), Console())
-    err = capsys.readouterr().err
-    assert "warning: `hole` is open: 3 edges" in err
-    assert "% of the points in its box have no clear side" in err
+    (said,) = ShapeKind.read(ShapeOptions(file="hole.ply", steps=1, batch=64)).warnings
+    assert "`hole` is open: 3 edges" in said
+    assert "% of the points in its box have no clear side" in said
 
 
-def test_the_papers_settings_on_a_gpu():
-    job, options = ShapeJob(), Options(file="mesh.ply")
-    job.steps = job.default_steps(options, on_cpu=False)
-    assert (job.steps, options.layers, options.width) == (10_000, 8, 256)
-    assert job.rate(Gaussian(12.0)) == 5e-4
-    rate = job.schedule(5e-4, job.steps)
+def test_the_papers_settings_on_a_gpu(small, monkeypatch):
+    options = ShapeOptions(file="balls.obj", steps=1, batch=64)
+    kind = ShapeKind.read(options)
+    monkeypatch.setattr(shape_kind, "on_cpu", lambda: False)
+    asked = ShapeOptions(file="balls.obj")
+    training = kind.training(asked, Gaussian(12.0))
+    found = training.steps, training.layers, training.width, training.lr
+    assert found == (10_000, 8, 256, 5e-4)
+    rate = schedule(training.schedule, training.lr, training.steps)
     for step in (0, 5000, 10_000):
         expected = 5e-4 * 0.1 ** (step / 5000)
         assert float(rate(jnp.int32(step))) == pytest.approx(expected, rel=1e-5)
-    job.steps = 2000  # as far in fewer steps
-    assert job.rate(Gaussian(12.0)) == pytest.approx(2.5e-3)
+    fewer = kind.training(dataclasses.replace(asked, steps=2000), Gaussian(12.0))
+    assert fewer.lr == pytest.approx(2.5e-3)  # as far in fewer steps
 
 
 def test_what_is_no_solid_is_refused_in_one_line(small, fails):
@@ -153,8 +151,7 @@ def test_what_is_no_solid_is_refused_in_one_line(small, fails):
         assert reason in fails("fit", "shape", name)
     assert "multiple of 8" in fails("fit", "shape", "balls.obj", "--batch", "100")
     np.savez("ball.npz", vertices=v, faces=f)
-    job = ShapeJob()
-    job.read(Options(file="balls.obj", steps=1, batch=8), Console(quiet=True))
+    ShapeKind.read(ShapeOptions(file="balls.obj", steps=1, batch=8))
     (cached,) = (small / "cache" / "labels").iterdir()
     words = ("fit", "shape", "ball.npz", "--labels")
     assert "holds labels of another mesh (`balls`)" in fails(*words, cached)

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from passband.cli.main import VERBS, main
+from passband.cli.main import KIND_VERBS, VERBS, commands, main
+from passband.kinds.table import KINDS
 from passband.version import __version__
 
 
@@ -19,7 +20,7 @@ def test_overview_names_every_verb(capsys):
     for words in ([], ["--help"], ["-h"], ["help"]):
         assert main(words) == 0
         said = capsys.readouterr().out
-        assert all(f"passband {' '.join(verb)} " in said for verb in VERBS)
+        assert all(f"passband {words} " in said for words in commands())
     assert main(["fit"]) == 0
     said = capsys.readouterr().out
     assert "passband fit image" in said
@@ -58,22 +59,25 @@ def test_help_is_quick_and_imports_nothing_heavy(capsys):
     heavy = ("jax", "matplotlib", "numpy", "trimesh", "nibabel", "tyro", "skimage")
     program = (
         "import sys, contextlib, passband.cli.main as m\n"
-        f"for verb in {[list(v) for v in VERBS]!r}:\n"
-        "    with contextlib.suppress(SystemExit): m.main([*verb, '--help'])\n"
+        f"for words in {[*commands()]!r}:\n"
+        "    with contextlib.suppress(SystemExit): m.main([*words.split(), '--help'])\n"
         f"sys.exit(str([n for n in {heavy!r} if n in sys.modules] or ''))"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True
     )
     assert ran.stderr.strip() == ""
-    for verb in VERBS:
-        assert f"usage: passband {' '.join(verb)} " in ran.stdout
+    for words in commands():
+        assert f"usage: passband {words} " in ran.stdout
 
 
 def test_every_verb_has_a_module():
-    for name, _ in VERBS.values():
+    for name in VERBS:
         module = importlib.import_module(f"passband.cli.{name}")
-        assert module.Options.__doc__
+        rows = KINDS.values() if name in KIND_VERBS else [None]
+        for row in rows:
+            options = module.Options if row is None else module.options_of(row)
+            assert options.__doc__
         assert callable(module.run)
 
 

@@ -136,7 +136,7 @@ def test_on_a_cpu_the_scale_of_a_scene_is_a_guess_unless_trials_are_asked_for(
     words = ["tune", "nerf", str(folder), "--out", str(out), "--json", "--width", "16"]
     assert main(words) == 0
     guessed = json.loads(capsys.readouterr().out)
-    assert guessed["curves"] == [] and not guessed["told"]
+    assert guessed["curves"] == [] and not guessed["conclusive"]
     assert guessed["sigma"] == guessed["guess"]
     assert "too short to tell" in (out / "report.html").read_text()
     assert main([*words, "--steps", "16", "--batch", "8"]) == 0

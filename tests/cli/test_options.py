@@ -4,11 +4,12 @@ import dataclasses
 
 import pytest
 
-from passband.cli.options import Output, argument, option, parse
+from passband.cli.options import Output, as_flags, parse
 from passband.errors import InputError
+from passband.options import argument, option
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Options(Output):
     """Options of a made-up verb."""
 
@@ -96,3 +97,17 @@ def test_help_tells_of_every_option(capsys):
     for words in ("--count INT", "auto|float32|bfloat16", "100% is all", "default: 3"):
         assert words in said
     assert max(map(len, said.splitlines())) <= 88
+
+
+def test_what_the_library_says_of_arguments_the_command_says_of_flags():
+    @dataclasses.dataclass(frozen=True)
+    class Two(Output):
+        """Two."""
+
+        file: str = argument("the file", metavar="FILE")
+        max_size: int = option(1, "how large")
+
+    said = "`file` (=x) and `max_size` (=2) disagree; try `max_size=3` or `other`"
+    told = "FILE (=x) and `--max-size` (=2) disagree; try `--max-size 3` or `other`"
+    assert as_flags(said, Two) == told
+    assert as_flags("`file` is a folder", Two) == "`file` is a folder"

@@ -103,7 +103,7 @@ def test_existing_files_are_kept_unless_asked(here, model, fails):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("", "`--out FILE` is missing"),
+        ("", "`--out` is missing"),
         ("--out x.jpg", "must end in .png, .tif, .tiff, .npy"),
         ("--out x", "must end in"),
         ("--out no/x.png", "`no` is not a folder"),

@@ -11,11 +11,11 @@ import onnxruntime
 import pytest
 import trimesh
 
-from passband.cli import render_shape
 from passband.cli.main import main
 from passband.data.images import read_image
 from passband.data.meshes import make_mesh
 from passband.field import MLP, Field, make_field
+from passband.kinds import shape as shape_kind
 from passband.mappings import Identity
 from passband.model_file import load_with_info, save
 
@@ -30,7 +30,8 @@ def _rounded_box() -> Field:
     weights = np.concatenate([eye, -eye], axis=1)
     biases = np.array([-0.7] * 3 + [0.3] * 3)
     layers = (weights, np.full((6, 1), -1.0)), (biases, np.array([0.1]))
-    network = MLP(*(tuple(jnp.float32(x) for x in part) for part in layers))
+    weights, biases = (tuple(jnp.float32(x) for x in part) for part in layers)
+    network = MLP(weights, biases)
     return Field(Identity(jnp.ones(3), jnp.zeros(3)), network, "sigmoid")
 
 
@@ -74,7 +75,7 @@ def test_a_mesh_comes_back_where_it_stood(model, suffix, capsys):
 def test_chamfer_is_to_the_mesh_that_is_given_or_was_fitted(
     model, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr(render_shape, "SAMPLES", 5000)
+    monkeypatch.setattr(shape_kind, "SAMPLES", 5000)
     words = ["render", model, "--resolution", "40", "--json", "--overwrite", "--out"]
     assert main([*words, "mesh.ply"]) == 0
     mesh = trimesh.load_mesh("mesh.ply")

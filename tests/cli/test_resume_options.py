@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 from safetensors.numpy import load_file
 
-from passband.cli.image_job import ImageJob
 from passband.cli.main import main
+from passband.kinds.image import ImageKind
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_the_same_command_with_resume_added_works(run, quick, capsys, image_run)
         ("--seed 3", "`--seed` (=3) disagrees"),
         ("--holdout quarter", "`--holdout` (=quarter) disagrees"),
         ("--steps 10", "`--steps` (=10) disagrees with the run, which has 25; it may"),
-        ("photo.png", "`FILE` (=photo.png) disagrees"),
+        ("photo.png", "FILE (=photo.png) disagrees"),
     ],
 )
 def test_options_that_disagree_are_refused(run, fails, words, message):
@@ -125,7 +125,7 @@ def test_damaged_configurations_are_refused(run, fails, name, value):
     config = json.loads((run / "config.json").read_text())
     (run / "config.json").write_text(json.dumps(config | {name: value}))
     said = fails("fit", "image", "--resume", "--out", "run")
-    assert f"damaged: it has {value!r} for `{name}`" in said
+    assert f"damaged: it has {value!r} for `--{name}`" in said
 
 
 def test_a_run_without_a_checkpoint_starts_at_its_beginning(run, capsys):
@@ -142,7 +142,7 @@ def test_interrupted_while_it_writes_the_report(here, quick, capsys, monkeypatch
     """Training is over and saved by then: resuming does what is left."""
     words = ["fit", "image", "photo.png", *quick, "--out", "run", "--quiet"]
     with monkeypatch.context() as patch:
-        patch.setattr(ImageJob, "finish", Mock(side_effect=KeyboardInterrupt))
+        patch.setattr(ImageKind, "evaluate", Mock(side_effect=KeyboardInterrupt))
         assert main(words) == 130
     said = capsys.readouterr().err
     assert (

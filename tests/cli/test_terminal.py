@@ -10,9 +10,9 @@ import subprocess
 import sys
 import termios
 
-from passband.cli.console import Console, duration
+from passband.cli.console import Console
 from passband.cli.main import main
-from passband.cli.session import progress_line
+from passband.kinds.session import duration, progress_line
 
 CLEAR = "\r\x1b[K"
 

@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from passband.cli import tune as tune_module
 from passband.cli.main import main
 from passband.forward.radon import radon
+from passband.kinds import choose as choose_module
 
 QUICK = ("--layers", "2", "--width", "8", "--quiet")
 
@@ -16,7 +16,7 @@ QUICK = ("--layers", "2", "--width", "8", "--quiet")
 @pytest.fixture(autouse=True)
 def cache(here, monkeypatch):
     """A cache of its own."""
-    monkeypatch.setattr(tune_module, "cache_folder", lambda: here / "cache")
+    monkeypatch.setattr(choose_module, "cache_folder", lambda: here / "cache")
 
 
 def test_a_choice_leaves_curve_json_and_report(here, capsys):

@@ -134,6 +134,8 @@ def test_what_does_not_fit_is_named() -> None:
     model = MODELS["gaussian"]
     with pytest.raises(InputError, match=r"`output` \(=softplus\) .* sigmoid"):
         onnx_bytes(**{**model, "output": "softplus"})
+    with pytest.raises(InputError, match="activation `rleu` is unknown; did you mean"):
+        onnx_bytes(**{**model, "activation": "rleu"})
     with pytest.raises(InputError, match=r"layer 0 has weights \(512, 256\)"):
         onnx_bytes(**{**model, "frequencies": model["frequencies"][:100]})
     with pytest.raises(InputError, match="3 `weights` and 2 `biases`"):

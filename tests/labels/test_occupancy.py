@@ -179,7 +179,7 @@ def test_small_hole_warns_and_labels_stay() -> None:
 
 def test_large_hole_is_refused_unless_allowed() -> None:
     holed = _with_hole(normalise(sphere(4).mesh)[0], 0.75)
-    with pytest.raises(InputError, match=r"have no clear side .*--allow-open"):
+    with pytest.raises(InputError, match=r"have no clear side .*allow_open"):
         Labeller(holed)
     with pytest.warns(UserWarning, match="is open"):
         labeller = Labeller(holed, allow_open=True)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import passband.field
+from passband.activations import RELU, SINE
 from passband.field import make_field
 from passband.mappings import FourierFeatures
 from passband.ops import fused
@@ -136,16 +137,17 @@ def weights_of(*sizes: int) -> list[jax.Array]:
 def test_dispatch_takes_what_fits(monkeypatch):
     wide = weights_of(512, 256, 256, 256, 3)
     half, many = Precision.BFLOAT16, fused.FEWEST
-    assert not fits(many, 2, wide, half)  # tests run on a CPU
+    assert not fits(many, 2, wide, half, RELU)  # tests run on a CPU
     monkeypatch.setattr(fused, "hopper", lambda: True)
-    assert fits(many, 2, wide, half)
-    assert fits(many, 1, weights_of(30, 128, 8), half)
-    assert not fits(many - 1, 2, wide, half)
-    assert not fits(many, 4, wide, half)
-    assert not fits(many, 2, wide, Precision.FLOAT32)
-    assert not fits(many, 2, weights_of(512, 256, 64, 3), half)
-    assert not fits(many, 2, weights_of(512, 256, 9), half)
-    assert not fits(many, 2, weights_of(512, 3), half)
+    assert fits(many, 2, wide, half, RELU)
+    assert fits(many, 1, weights_of(30, 128, 8), half, RELU)
+    assert not fits(many, 2, wide, half, SINE)
+    assert not fits(many - 1, 2, wide, half, RELU)
+    assert not fits(many, 4, wide, half, RELU)
+    assert not fits(many, 2, wide, Precision.FLOAT32, RELU)
+    assert not fits(many, 2, weights_of(512, 256, 64, 3), half, RELU)
+    assert not fits(many, 2, weights_of(512, 256, 9), half, RELU)
+    assert not fits(many, 2, weights_of(512, 3), half, RELU)
 
 
 def test_a_field_takes_the_fused_path_where_it_fits(monkeypatch):

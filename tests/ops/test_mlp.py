@@ -1,5 +1,6 @@
 """The perceptron in each precision, against NumPy in float64."""
 
+import functools
 import itertools
 
 import jax
@@ -7,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from passband.activations import RELU
 from passband.errors import InputError
 from passband.ops.mlp import SMALL_FAN_IN, Precision, hidden_of_few, mlp
 
@@ -71,7 +73,7 @@ def test_raw_coordinates_are_not_rounded():
     x = jnp.asarray(np.arange(500, 512)[:, None] / 512, jnp.float32)
     W, b = jnp.asarray([[1.0, -1.0]]), jnp.asarray([-500 / 512, 511 / 512])
     expected = np.stack([np.arange(12), np.arange(11, -1, -1)], axis=1) / 512
-    found = jax.jit(hidden_of_few)(x, W, b)
+    found = jax.jit(hidden_of_few, static_argnums=0)(RELU, x, W, b)
     assert found.dtype == jnp.bfloat16
     np.testing.assert_array_equal(np.asarray(found, np.float64), expected)
 
@@ -81,7 +83,8 @@ def test_the_gradient_of_a_few_inputs_has_twice_the_bits():
     x = rng.random((3000, SMALL_FAN_IN)).astype(np.float32)
     W = (rng.normal(size=(SMALL_FAN_IN, 32)) / 4).astype(np.float32)
     g = rng.integers(-3, 4, size=(3000, 32)).astype(np.float64)  # exact in bfloat16
-    _, pull = jax.vjp(hidden_of_few, jnp.asarray(x), jnp.asarray(W), jnp.zeros(32))
+    layer = functools.partial(hidden_of_few, RELU)
+    _, pull = jax.vjp(layer, jnp.asarray(x), jnp.asarray(W), jnp.zeros(32))
     dx, dW, db = pull(jnp.asarray(g, jnp.bfloat16))
     g = g * (x.astype(np.float64) @ W > 0)
     _close(dW, x.astype(np.float64).T @ g, 1e-4)

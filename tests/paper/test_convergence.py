@@ -8,9 +8,8 @@ import pytest
 import scipy.linalg
 
 from passband import theory
-from passband.paper import convergence, fig3, fig3_claims, fig12
-from passband.paper.convergence import NAMES, Study
-from passband.paper.fig3_claims import Losses
+from passband.paper import convergence, fig3, fig12, signal_runs
+from passband.paper.convergence import NAMES, Losses, Study
 from passband.paper.item import Preset
 
 
@@ -41,7 +40,7 @@ def test_networks_start_from_the_keys_of_2020():
         _, layer = jax.random.split(key)
         expected = jax.random.normal(jax.random.split(layer)[0], (32, 64)) / np.sqrt(32)
         _, keys = convergence.signal_2020()
-        field = convergence.network(convergence.WORDS[2], keys[2], 64)
+        field = signal_runs.network(convergence.WORDS[2], keys[2], 64)
     np.testing.assert_array_equal(field.mlp.weights[0], expected)
     assert float(np.abs(field.mlp.biases[0]).max()) == 0
 
@@ -92,9 +91,9 @@ def test_a_narrow_network_shows_the_order_but_not_the_numbers(found: Study, item
 
 def test_claims_fail_when_the_curves_are_swapped(found: Study):
     turned = dataclasses.replace(found, outputs=found.outputs[::-1])
-    verdicts = [c.verdict for c in fig3_claims.ordering_claims(Losses(turned))[:2]]
+    verdicts = [c.verdict for c in fig3.ordering_claims(Losses(turned))[:2]]
     assert "differs" in verdicts
-    assert "differs" in [c.verdict for c in fig3_claims.band_claims(turned)]
+    assert "differs" in [c.verdict for c in fig3.band_claims(turned)]
     assert "differs" in [c.verdict for c in fig12.gradual_claims(turned)]
 
 

@@ -3,44 +3,24 @@
 import numpy as np
 import pytest
 
-from passband.paper import fig17, plan, table5, table5_seeds, table5_sweep
-from passband.paper.ct_runs import (
-    RATES,
-    ROWS,
-    SETS,
-    Setting,
-    densities,
-    projector,
-    rows_of,
-)
+from passband.paper import fig17, plan
+from passband.paper.ct_study import OTHERS, SETS, STUDY, CTSizes, projector
 from passband.paper.item import Preset
-from passband.paper.table5 import OTHERS, SETTINGS
+from passband.paper.registry import get_item
+from passband.paper.study import ROWS
+
+TABLE, SWEEP = get_item("table5"), get_item("table5-sweep")
 
 
 @pytest.fixture(scope="module")
 def outcomes():
     """Of the table and the figure, whose networks are the same."""
-    return [item.run(Preset.SMOKE, lambda text: None)
-            for item in (table5.ITEM, fig17.ITEM)]  # fmt: skip
-
-
-def test_full_is_the_papers_size():
-    full = SETTINGS[Preset.FULL]
-    assert full == Setting() and (full.views, full.side, full.steps) == (20, 512, 976)
-    runs = [run for name in SETS for run in rows_of(name, 0, full)]
-    assert [run.word for run in runs[:: full.images]] == [
-        "none", "basic", "positional:3,m=256", "gaussian:4,m=256",
-        "none", "basic", "positional:5,m=256", "gaussian:5,m=256",
-    ]  # fmt: skip
-    assert {run.key for run in runs} == {10}
-    assert RATES == {"none": 1e-2, "basic": 1e-2}
-    assert table5_sweep.GRIDS["gaussian"] == tuple(range(2, 11))
-    assert table5_sweep.GRIDS["positional"] == tuple(range(1, 8))
+    return [item.run(Preset.SMOKE, lambda text: None) for item in (TABLE, fig17.ITEM)]
 
 
 def test_the_test_phantoms_follow_those_of_the_sweep():
-    setting = Setting(images=2, side=64)
-    sweep, test = densities("shepp", setting, sweep=True), densities("shepp", setting)
+    sizes = CTSizes(count=2, side=64)
+    sweep, test = STUDY.load("shepp", sizes, sweep=True), STUDY.load("shepp", sizes)
     # Protocol 6 has the means at 512; 64 pixels are near them.
     np.testing.assert_allclose(sweep.mean(axis=(1, 2)), [0.1457, 0.1261], rtol=0.05)
     np.testing.assert_allclose(test.mean(axis=(1, 2)), [0.1698, 0.0673], rtol=0.05)
@@ -66,7 +46,7 @@ def test_every_printed_number_stands_beside_ours(outcomes):
 
 def test_they_draw_from_their_arrays(outcomes):
     table, figure = outcomes
-    panels = table5.ITEM.draw(table)["table5"].axes
+    panels = TABLE.draw(table)["table5"].axes
     assert [axes.get_title(loc="left") for axes in panels] == ["Shepp", "Atlas"]
     pictures = fig17.ITEM.draw(figure)["fig17"].axes
     assert len(pictures) == len(SETS) * (1 + len(ROWS) + len(OTHERS))
@@ -74,15 +54,15 @@ def test_they_draw_from_their_arrays(outcomes):
 
 
 def test_the_companions_run_and_draw(outcomes):  # whose programs they find compiled
-    sweep = table5_sweep.ITEM.run(Preset.SMOKE, lambda text: None)
+    sweep = SWEEP.run(Preset.SMOKE, lambda text: None)
     best = {n.name: n.printed for n in sweep.numbers if "best" in n.name}
     assert best == {
         "shepp gaussian, best scale": 4.0, "shepp positional, best scale": 3.0,
     }  # fmt: skip
-    assert len(table5_sweep.ITEM.draw(sweep)["table5-sweep"].axes) == 2
-    [_, item] = plan.with_seeds([table5.ITEM], 2)
+    assert len(SWEEP.draw(sweep)["table5-sweep"].axes) == 2
+    [_, item] = plan.with_seeds([TABLE], 2)
     seeds = item.run(Preset.SMOKE, lambda text: None)
     assert seeds.arrays["means"].shape == (2, len(ROWS))
     assert seeds.arrays["keys"].tolist() == [11, 12]
     assert np.ptp(seeds.arrays["means"], axis=0).min() > 0  # two seeds, two means
-    assert table5_seeds.ITEM.draw(seeds)["table5-seeds"].axes
+    assert item.draw(seeds)["table5-seeds"].axes

@@ -7,32 +7,33 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from passband.paper import fig5, fig5_claims, published, results
+from passband.paper import designed_runs, fig5, published, results
+from passband.paper.designed_runs import Study, power_law, spectrum
 from passband.paper.item import Outcome, Preset
 
-SMOKE = fig5.SETTINGS[Preset.SMOKE]
+SMOKE = designed_runs.SETTINGS[Preset.SMOKE]
 
 
 @pytest.fixture(scope="module")
-def study() -> fig5.Study:
-    return fig5.choose(SMOKE)
+def study() -> Study:
+    return designed_runs.choose(SMOKE)
 
 
 @pytest.fixture(scope="module")
-def arrays(study: fig5.Study) -> dict[str, np.ndarray]:
-    found = fig5.train(study) | fig5.predictions(study)
-    return found | {"bins": fig5.reference_bins()}
+def arrays(study: Study) -> dict[str, np.ndarray]:
+    found = designed_runs.train(study) | designed_runs.predictions(study)
+    return found | {"bins": designed_runs.reference_bins()}
 
 
 def test_reference_spectra_to_all_digits(arrays: dict[str, np.ndarray]):
-    claim = fig5_claims.claims_of(arrays, (), judged=False)[0]
+    claim = fig5.claims_of(arrays, (), judged=False)[0]
     assert claim.verdict == "reproduced", claim.detail
     bins = arrays["bins"] * 1.001
-    claim = fig5_claims.claims_of(arrays | {"bins": bins}, (), judged=False)[0]
+    claim = fig5.claims_of(arrays | {"bins": bins}, (), judged=False)[0]
     assert claim.verdict == "differs" and "p = 0 bin0" in claim.detail
 
 
-def test_choosing_signals_are_those_of_2020(study: fig5.Study):
+def test_choosing_signals_are_those_of_2020(study: Study):
     """The second alpha's first: after three sets of tests, and a set and a key."""
     with jax.threefry_partitionable(False):
         key = jax.random.PRNGKey(0)
@@ -48,22 +49,24 @@ def test_choosing_signals_are_those_of_2020(study: fig5.Study):
 
 
 def test_rate_times_the_largest_eigenvalue_is_a_share_of_the_papers():
-    for preset, setting in fig5.SETTINGS.items():
-        largest = fig5.spectrum(fig5.power_law(np.inf, setting.n), setting).max()
+    for preset, setting in designed_runs.SETTINGS.items():
+        largest = spectrum(power_law(np.inf, setting.n), setting).max()
         at_edge = 5e-3 * published.FIG5_BINS["inf", "bin0"].value
         expected = at_edge * (1 if preset is Preset.FULL else 0.5)
         assert setting.rate() * largest == pytest.approx(expected, rel=1e-4)
-    assert fig5.SETTINGS[Preset.FULL].training().t == pytest.approx(5)
+    assert designed_runs.SETTINGS[Preset.FULL].training().t == pytest.approx(5)
 
 
 def test_training_goes_by_the_power_laws_own_frequencies():
-    encoding = fig5.power_law(1.0, 16)
+    encoding = power_law(1.0, 16)
     np.testing.assert_array_equal(encoding.frequencies[:, 0], np.arange(1, 9))
     a = 1 / np.arange(1, 9)
     np.testing.assert_allclose(encoding.amplitudes, a / np.linalg.norm(a), rtol=1e-6)
 
 
-def test_the_printed_lines_train_error_is_a_matrix_exponential(study: fig5.Study):
+def test_the_printed_lines_train_error_is_a_matrix_exponential(
+    study: Study,
+):
     """What is left of the first signal, exp(-K t) y, from the kernel matrix."""
     b = np.arange(1.0, SMOKE.n // 2 + 1)
     a = study.designs[-1]["notebook"].amplitudes
@@ -71,7 +74,7 @@ def test_the_printed_lines_train_error_is_a_matrix_exponential(study: fig5.Study
     turns = 2 * np.pi * (x[:, None] - x)[..., None] * b
     with jax.enable_x64(True):
         k = np.asarray(
-            fig5.theory.relu_ntk(
+            designed_runs.theory.relu_ntk(
                 np.sum(a**2 * np.cos(turns), axis=-1),
                 1.0,
                 1.0,
@@ -84,12 +87,14 @@ def test_the_printed_lines_train_error_is_a_matrix_exponential(study: fig5.Study
     left = scipy.linalg.expm(-k * SMOKE.rate() * SMOKE.steps) @ y
     expected = -10 * np.log10(np.mean(left**2))
     # Coinciding points lose half the digits of their angle in this plain kernel.
-    assert fig5_claims._line(study)["train"] == pytest.approx(expected, abs=1e-3)
+    assert fig5._line(study)["train"] == pytest.approx(expected, abs=1e-3)
 
 
-def test_the_notebooks_design_starts_from_its_first_frequency(study: fig5.Study):
+def test_the_notebooks_design_starts_from_its_first_frequency(
+    study: Study,
+):
     brief = dataclasses.replace(SMOKE, descent=1)
-    design = fig5.choose(brief).designs[0]["notebook"]
+    design = designed_runs.choose(brief).designs[0]["notebook"]
     assert design.amplitudes[0] * design.norm == pytest.approx(1, abs=0.02)
     assert np.abs(design.amplitudes[1:] * design.norm).max() < 0.02
     later = study.designs[0]["notebook"]
@@ -109,7 +114,7 @@ def test_claims_follow_the_errors(arrays: dict[str, np.ndarray]):
             "predicted_choosing": predicted,
             "predicted_test": predicted,
         }
-        claims = fig5_claims.claims_of(found, (), judged=True)
+        claims = fig5.claims_of(found, (), judged=True)
         return [c.verdict for c in claims[1:4]]
 
     assert verdicts(9e-4, 9e-4) == ["reproduced"] * 3
@@ -119,9 +124,9 @@ def test_claims_follow_the_errors(arrays: dict[str, np.ndarray]):
 
 
 def test_every_plotted_value_has_its_number(
-    study: fig5.Study, arrays: dict[str, np.ndarray]
+    study: Study, arrays: dict[str, np.ndarray]
 ):
-    numbers = fig5_claims.numbers_of(study, arrays, comparable=True)
+    numbers = fig5.numbers_of(study, arrays, comparable=True)
     printed = [n for n in numbers if n.printed is not None]
     tables = (published.FIG5_BINS, published.FIG5, published.FIG5_LINE)
     assert len(printed) == sum(map(len, tables))

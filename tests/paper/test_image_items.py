@@ -10,49 +10,49 @@ from passband.paper.fig6 import SETTINGS as FIG6_SETTINGS
 from passband.paper.fig6 import features_needed
 from passband.paper.fig10 import SCALES, _claims
 from passband.paper.fig15 import detailed_square
-from passband.paper.image_runs import (
+from passband.paper.image_study import (
+    FULL_CURVES,
     STEPS,
-    Run,
-    _every,
-    _fields,
     picture_tasks,
     scaled_word,
     train_runs,
 )
 from passband.paper.item import Item, Number, Outcome, Preset
 from passband.paper.packed_pictures import packed, unpacked
-from passband.paper.table3_sweep import FULL, best_scale
+from passband.paper.study import Run, chunk_length, draw_fields
+from passband.paper.tables import Curve, near_the_best
 from passband.plot.style import new_figure
 from passband.train.work import counted
 
 
 def test_scores_are_those_of_the_task():
     pictures = standin_images("natural", 2, 32)
-    runs = [Run(1, "gaussian:2,m=8"), Run(0, "gaussian:1,m=8", rate=1e-2)]
+    runs = [Run(1, "gaussian:2,m=8"), Run(0, "gaussian:1,m=8", lr=1e-2)]
     trained = train_runs(pictures, runs, steps=12, width=16)
     tasks = picture_tasks(pictures)
     for k, run in enumerate(runs):
-        found = tasks[run.picture].metrics(trained.fields[k])
+        found = tasks[run.signal].metrics(trained.fields[k])
         ours = trained.test[k], trained.train[k], trained.all[k]
         names = "psnr_test", "psnr_train", "psnr"
         assert ours == pytest.approx([found[name] for name in names], abs=1e-3)
 
 
 def test_one_key_of_2020_gives_frequencies_and_weights():
-    one, other = _fields([Run(0, "gaussian:10"), Run(0, "gaussian:10", key=(0, 10))],
-                         3, 256, "sigmoid")  # fmt: skip
+    runs = [Run(0, "gaussian:10"), Run(1, "gaussian:10")]
+    one, other = draw_fields(runs, d=2, out=3, width=256, output="sigmoid")
     # Protocol 16 and 0.10.
     first = np.asarray(one.encoding.frequencies)[0]  # type: ignore[attr-defined]
     assert first == pytest.approx([-5.4172, -10.4791], abs=1e-4)
     weights = np.asarray(one.mlp.weights[0])[0, :3]
     assert weights == pytest.approx([-0.06890, 0.06145, 0.05388], abs=1e-5)
-    assert np.array_equal(one.mlp.weights[0], other.mlp.weights[0])
+    assert one is other
 
 
-@pytest.mark.parametrize("steps", [STEPS, 300, 40, 101])
+@pytest.mark.parametrize("steps", [STEPS, 976, 10_001, 300, 40, 101])
 def test_chunks_divide_the_steps(steps: int):
-    assert steps % _every(steps) == 0
-    assert _every(steps) % 4 == 0 or steps % 4
+    length = chunk_length(steps)
+    assert steps % length == 0 and (length % 4 == 0 or steps % 4)
+    assert 100 <= length <= 250 or steps < 100
 
 
 def test_smaller_pictures_take_their_share_of_a_scale():
@@ -73,14 +73,17 @@ def test_features_needed_is_linear_in_log_m():
 
 def test_the_best_scale_comes_with_those_as_good():
     scales, means = np.asarray([1.0, 2, 4, 8]), np.asarray([20.0, 24.9, 25.0, 24.7])
-    assert best_scale(scales, means) == (4, 2, 4)
+    claim = near_the_best(0.2, as_good=True)
+    found = claim(Curve("it", scales, means[:, None], 8.0), Preset.FULL)
+    assert found.verdict == "differs"
+    assert found.detail == "8 is 0.30 dB below 4; 2 to 4 are as good"
+    near = claim(Curve("it", scales, means[:, None], 3.0), Preset.FULL)
+    assert near.verdict == "reproduced"
 
 
 def test_the_sweep_is_the_issues_size():
-    natural = FULL["natural", "gaussian"]
-    assert natural.images * len(natural.scales) == 16 * 16
-    others = [sweep for curve, sweep in FULL.items() if sweep is not natural]
-    assert [(s.images, len(s.scales)) for s in others] == [(8, 8)] * 3
+    sizes = [(count, len(scales)) for count, scales in FULL_CURVES.values()]
+    assert sizes == [(16, 16), *[(8, 8)] * 3]
 
 
 def test_a_second_rise_is_no_single_best_scale():
@@ -168,7 +171,7 @@ def test_a_network_is_trained_once_in_a_process():
     again = train_runs(pictures[::-1], known, steps=8, width=16)
     assert counted() == before and again.fields[0] is first.fields[0]
     assert again.test[0] == first.test[0] != first.test[1]
-    for other in (Run(0, "none", rate=2e-3), Run(0, "none", key=11), Run(1, "none")):
+    for other in (Run(0, "none", lr=2e-3), Run(0, "none", key=11), Run(1, "none")):
         before = counted()
         train_runs(pictures, [other], steps=8, width=16)
         assert counted() > before, other

@@ -7,53 +7,40 @@ import pytest
 from passband.data.meshes import normalise
 from passband.data.primitives import sphere
 from passband.export.normals import Camera, mesh_normals
-from passband.paper import fig16, plan, table4, table4_seeds
+from passband.paper import fig16, plan
 from passband.paper.item import Preset
-from passband.paper.shape_runs import (
+from passband.paper.shape_study import (
+    ITEMS,
+    PAPER,
     POINTS,
-    ROWS,
-    SCANS,
-    SETTINGS,
-    Trained,
-    field_of,
+    SMOKE,
+    STUDY,
+    ShapeStudy,
     labelled,
-    train,
-    trained,
 )
+from passband.paper.study import ROWS, Network
+from passband.train.work import counted
+
+TABLE, SEEDS = ITEMS
 
 
 @pytest.fixture(scope="module")
 def table():
-    return table4.ITEM.run(Preset.SMOKE, lambda text: None)
+    return TABLE.run(Preset.SMOKE, lambda text: None)
 
 
 @pytest.fixture(scope="module")
 def figure(table):
-    before = trained.cache_info().misses
+    before = counted()
     outcome = fig16.ITEM.run(Preset.SMOKE, lambda text: None)
-    assert trained.cache_info().misses == before  # the table's networks served
+    assert counted() == before  # the table's networks served
     return outcome
 
 
-def test_full_is_the_papers_size():
-    full = SETTINGS[Preset.FULL]
-    assert [full.word(row) for row in ROWS] == [
-        "none:scale=2,shift=-1", "basic:norm=1", "positional:6,m=256,norm=1",
-        "gaussian:12,m=256,norm=1",
-    ]  # fmt: skip
-    assert (full.layers, full.width, full.block, full.steps) == (8, 256, 32**3, 10_001)
-    assert full.test_points == 64**3
-    assert full.tests == SCANS[:3] and full.validation == "lucy"
-    rate = full.schedule()
+def test_the_rate_falls_to_a_hundredth():
+    rate = STUDY.schedule(STUDY.run("dragon", "gaussian", PAPER), PAPER)
     given = [float(rate(jnp.int32(step))) for step in (0, 5000, 10_000)]
     np.testing.assert_allclose(given, [5e-4, 5e-5, 5e-6], rtol=1e-5)
-
-
-@pytest.mark.parametrize("preset", Preset)
-def test_one_program_serves_a_whole_run(preset: Preset):
-    setting = SETTINGS[preset]
-    assert setting.steps % setting.every == 0
-    assert setting.gaussian_sweep and setting.positional_sweep
 
 
 def test_every_printed_number_stands_beside_ours(table):
@@ -73,7 +60,7 @@ def test_fourier_features_win_even_here(table):
 
 
 def test_the_mean_leaves_the_validation_shape_out(table):
-    (name,) = SETTINGS[Preset.SMOKE].tests
+    (name,) = SMOKE.tests
     numbers = {n.name: n.ours for n in table.numbers}
     for row in ROWS:
         assert numbers[f"{row} boundary"] == numbers[f"{row} boundary, {name}"]
@@ -88,35 +75,32 @@ def test_each_row_has_its_own_seconds(table):
 
 
 def test_a_key_changes_the_network(table):  # by the program of the sweep
-    setting = SETTINGS[Preset.SMOKE]
-    words, shapes = [setting.word("gaussian")] * 2, [setting.validation] * 2
-    (own, other), seconds = train(words, shapes, setting, keys=[0, 1])
+    runs = [STUDY.run(SMOKE.validation, "gaussian", SMOKE, key=k) for k in (0, 1)]
+    own, other = STUDY.trained(SMOKE.shapes, runs, SMOKE)
     numbers = {n.name: n.ours for n in table.numbers}
-    tables = numbers[f"gaussian boundary, {setting.validation}"]
-    assert own.iou["boundary"] == pytest.approx(tables, abs=1e-3)
-    assert other.iou["boundary"] != pytest.approx(tables, abs=5e-3)
-    assert len(seconds) == 2 and seconds[0] == seconds[1] > 0
+    tables = numbers[f"gaussian boundary, {SMOKE.validation}"]
+    assert own.score["boundary"] == pytest.approx(tables, abs=1e-3)
+    assert other.score["boundary"] != pytest.approx(tables, abs=5e-3)
+    assert own.seconds == other.seconds > 0
 
 
 def test_other_keys_stand_in_their_row_and_column(monkeypatch):
-    setting = SETTINGS[Preset.SMOKE]
-    field = field_of("none", setting)
-
-    def told(words, shapes, given, *, keys, progress):
+    def told(study, signals, runs, sizes, progress):
         """Networks whose score says what was asked for."""
-        del given, progress
-        rank = {setting.word(row): k for k, row in enumerate(ROWS)}
-        pairs = zip(words, keys, strict=True)
-        score = [0.1 * rank[w] + 0.01 * key for w, key in pairs]
-        assert set(shapes) == set(setting.tests)
-        ious = [{"uniform": s, "boundary": 2 * s} for s in score]
-        return [Trained(field, iou) for iou in ious], [float(k) for k in keys]
+        del progress
+        rank = {study.word(row, "", sizes): k for k, row in enumerate(ROWS)}
+        assert {signals[run.signal] for run in runs} == set(sizes.tests)
+        scores = [0.1 * rank[run.word] + 0.01 * run.key for run in runs]
+        return [
+            Network([], {"uniform": s, "boundary": 2 * s}, float(run.key))
+            for s, run in zip(scores, runs, strict=True)
+        ]
 
-    monkeypatch.setattr(table4_seeds, "train", told)
-    [_, item] = plan.with_seeds([table4.ITEM], 3)
+    monkeypatch.setattr(ShapeStudy, "networks", told)
+    [_, item] = plan.with_seeds([TABLE], 3)
     found = item.run(Preset.SMOKE, lambda text: None)
     iou = found.arrays["iou"]
-    assert iou.shape == (len(POINTS), len(ROWS), 3, len(setting.tests))
+    assert iou.shape == (len(POINTS), len(ROWS), 3, len(SMOKE.tests))
     assert found.arrays["keys"].tolist() == [1, 2, 3]
     numbers = {n.name: n.ours for n in found.numbers}
     assert numbers["positional boundary, key 3"] == pytest.approx(2 * 0.23)
@@ -126,19 +110,22 @@ def test_other_keys_stand_in_their_row_and_column(monkeypatch):
 
 
 def test_one_key_that_reverses_the_order_is_a_difference():
-    means = np.empty((2, 4, 2))
-    means[0], means[1] = np.arange(4)[:, None] / 10, np.arange(4)[:, None] / 5
-    claims = table4_seeds._claims(means, Preset.FULL)
+    means = {
+        "uniform": {row: np.full(2, k / 10) for k, row in enumerate(ROWS)},
+        "boundary": {row: np.full(2, k / 5) for k, row in enumerate(ROWS)},
+    }
+    claims = SEEDS.claims(means, Preset.FULL)
     assert [c.verdict for c in claims] == ["reproduced"] * 4
-    means[1, 3, 0] = 0.25  # below positional, and less gain than on uniform points
-    claims = table4_seeds._claims(means, Preset.FULL)
+    # Below positional, and less gain than on uniform points.
+    means["boundary"]["gaussian"][0] = 0.25
+    claims = SEEDS.claims(means, Preset.FULL)
     verdicts = [c.verdict for c in claims]
     assert verdicts == ["reproduced", "differs", "reproduced", "differs"]
     assert claims[1].detail == "1 of 2 keys; the smallest rise is -0.1500"
 
 
 def test_every_panel_has_its_score(figure):
-    for name in SETTINGS[Preset.SMOKE].shapes:
+    for name in SMOKE.shapes:
         assert figure.arrays[f"panels.{name}"].shape == (1 + len(ROWS), 24, 24, 2)
         assert figure.arrays[f"iou.{name}"].shape == (len(ROWS),)
     angles = figure.settings["angle_errors"]
@@ -149,9 +136,8 @@ def test_mesh_bytes_are_those_of_a_binary_ply(figure):
     from trimesh import Trimesh
     from trimesh.exchange.ply import export_ply
 
-    setting = SETTINGS[Preset.SMOKE]
-    name = setting.shapes[0]
-    mesh = labelled(name, setting).mesh
+    name = SMOKE.shapes[0]
+    mesh = labelled(name, SMOKE).mesh
     plain = Trimesh(mesh.vertices, mesh.faces, process=False)
     data = export_ply(plain, vertex_normal=False)
     header = data.index(b"end_header\n") + len(b"end_header\n")
@@ -184,7 +170,7 @@ def test_buddha_is_seen_from_the_front():
 
 
 def test_they_draw_a_panel_for_each_cell(table, figure):
-    drawn = table4.ITEM.draw(table)["table4"]
+    drawn = TABLE.draw(table)["table4"]
     titles = [axes.get_title(loc="left") for axes in drawn.axes]
     assert titles[:2] == ["Uniform points", "Boundary points"]
     assert len(titles) == 3

@@ -3,25 +3,16 @@
 import numpy as np
 import pytest
 
+from passband.paper.image_study import SETS
 from passband.paper.item import Preset
 from passband.paper.registry import get_item
-from passband.paper.table3 import ITEM, RATES, ROWS, SETS, SETTINGS, word_of
+
+ITEM = get_item("table3")
 
 
 @pytest.fixture(scope="module")
 def outcome():
     return ITEM.run(Preset.SMOKE, lambda text: None)
-
-
-def test_full_is_the_papers_size():
-    full = SETTINGS[Preset.FULL]
-    words = [word_of(row, name, full) for name in SETS for row in ROWS]
-    assert words == [
-        "none", "basic", "positional:6,m=256", "gaussian:10,m=256",
-        "none", "basic", "positional:5,m=256", "gaussian:14,m=256",
-    ]  # fmt: skip
-    assert (full.images, full.side, full.steps) == (16, 512, 1976)
-    assert RATES["natural"] == {"none": 1e-2, "basic": 1e-2} and not RATES["text"]
 
 
 def test_every_printed_number_stands_beside_ours(outcome):

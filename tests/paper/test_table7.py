@@ -5,33 +5,26 @@ import numpy as np
 import pytest
 
 from passband.mappings import FourierFeatures
-from passband.paper import fig19, table7, table7_rotated, table7_seeds, table7_sweep
+from passband.paper import fig19
 from passband.paper.item import Preset
-from passband.paper.nerf_runs import SETTINGS, turn_zx45
+from passband.paper.nerf_study import (
+    ITEMS,
+    ROTATED,
+    ROWS,
+    SWEPT,
+    all_live,
+    claims_of_rotated,
+    survivors,
+    turn_zx45,
+)
 from passband.words import parse_mapping
+
+TABLE, _, SWEEP, _ = ITEMS
 
 
 @pytest.fixture(scope="module")
 def outcome():
-    return table7.ITEM.run(Preset.SMOKE, lambda text: None)
-
-
-def test_full_is_the_papers_size():
-    full = SETTINGS[Preset.FULL]
-    assert [full.word(row) for row in table7.ROWS] == [
-        "none",
-        "basic:units=rad",
-        "octaves:9,units=rad,rotate=zx45",
-        "positional:8,units=rad,m=256,rotate=zx45",
-        "gaussian:26,units=rad,m=256",
-        "octaves:9,units=rad",
-        "positional:8,units=rad,m=256",
-    ]
-    rates = [full.rate_of(row) for row in table7.ROWS]
-    assert rates == [1e-2, 5e-3, 5e-4, 5e-4, 5e-4, 5e-4, 5e-4]
-    assert (full.rays, full.samples, full.width, full.stops[-1]) == (
-        1024, 128, 256, 50_000,
-    )  # fmt: skip
+    return TABLE.run(Preset.SMOKE, lambda text: None)
 
 
 def test_turning_the_frequencies_is_turning_the_scene_back():
@@ -66,7 +59,7 @@ def test_training_goes_on_from_stop_to_stop(outcome):
 
 
 def test_the_table_draws_a_line_for_each_row(outcome):
-    [axes] = table7.ITEM.draw(outcome)["table7"].axes
+    [axes] = TABLE.draw(outcome)["table7"].axes
     labels = [text.get_text() for text in axes.get_yticklabels()]
     assert labels[::-1] == ["No mapping", "Basic", "Octaves rotated",
                             "Positional rotated", "Gaussian", "Octaves",
@@ -83,25 +76,26 @@ def test_the_figure_shows_the_tables_networks(outcome):
 
 
 def test_companions_judge_what_they_found():
-    count = len(table7.ROWS)
+    count = len(ROWS)
     alive = np.ones((count, 5))
     alive[0, 3] = 0.0
     arrays = {"spread": alive, "psnr": np.full((count, 5), 20.0)}
-    shares = table7_seeds._numbers(arrays, Preset.FULL)
+    shares = survivors(arrays, Preset.FULL)
     assert (shares[0].name, shares[0].ours) == ("none, share that lives", 0.8)
-    [claim] = table7_seeds._claims(arrays, Preset.FULL)
+    [claim] = all_live(arrays, Preset.FULL)
     assert claim.verdict == "reproduced"
     arrays["psnr"][4, 4] = 13.0  # it renders something, and not the scene
-    assert table7_seeds._numbers(arrays, Preset.FULL)[4].ours == 0.8
+    assert survivors(arrays, Preset.FULL)[4].ours == 0.8
     arrays["spread"][4] = 0.0
-    [claim] = table7_seeds._claims(arrays, Preset.FULL)
+    [claim] = all_live(arrays, Preset.FULL)
     assert claim.verdict == "differs"
-    assert len(table7_seeds._numbers(arrays, Preset.FULL)) == 2 * count - 1
-    scales = table7_sweep.SCALES[Preset.FULL]
+    assert len(survivors(arrays, Preset.FULL)) == 2 * count - 1
+    scales = SWEPT[Preset.FULL]
     arrays = {f"{f} scales": np.array(scales[f]) for f in scales}
     arrays |= {f"{f} psnr": -np.abs(np.array(scales[f]) - 8)[:, None] for f in scales}
-    verdicts = [c.verdict for c in table7_sweep._claims(arrays, Preset.FULL)]
+    curves = SWEEP.curves(arrays)
+    verdicts = [c(x, Preset.FULL).verdict for x in curves for c in SWEEP.judged_by]
     assert verdicts == ["differs", "differs", "reproduced", "reproduced"]
-    arrays = {row: np.array([20.0]) for row in table7_rotated.ROWS}
-    verdicts = [c.verdict for c in table7_rotated._claims(arrays, Preset.FULL)]
+    arrays = {row: np.array([20.0]) for row in ROTATED}
+    verdicts = [c.verdict for c in claims_of_rotated(arrays, Preset.FULL)]
     assert verdicts == ["reproduced", "differs", "differs"]

@@ -14,6 +14,7 @@ from passband.paper.captions import CAPTIONS, REASONS
 from passband.paper.item import Assembled, Number, Outcome, Preset
 from passband.paper.readme_table import BEGIN, END, updated
 from passband.paper.report import write_paper_report
+from passband.paper.study import ROWS
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
@@ -103,7 +104,7 @@ def as_printed(**moved: float) -> dict[str, Outcome]:
     """The five tables with the paper's own numbers, some of them moved."""
     numbers: dict[str, list[Number]] = {id: [] for id in table1.ITEM.parts}
     for part, name, printed, place in table1.COLUMNS.values():
-        for row in table1.ROWS:
+        for row in ROWS:
             called = table1.row_name(row, part)
             value = printed[called, place].value
             ours = value + moved.get(f"{row}_{place}", 0.0)

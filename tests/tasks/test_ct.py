@@ -19,7 +19,7 @@ from passband.tasks.ct import (
     simulated,
     squared,
 )
-from passband.train.loop import Config, run
+from passband.train.driver import Config, train
 
 SIDE, ANGLES = 32, np.arange(16) * 11.25
 
@@ -98,7 +98,8 @@ def test_training_lowers_the_held_out_error(sinogram):
     task = ct_task(sinogram, high=300.0, pixel=0.5, grid=16)
     assert task.step_points == 256
     field = field_of("gaussian:2,m=16")
-    trained, _ = run(task, field, Config(steps=200, rate=1e-2), key=jax.random.key(0))
+    config = Config(steps=200, lr=1e-2)
+    [trained], _ = train([task], [field], config, keys=[jax.random.key(0)])
     before, after = task.metrics(field), task.metrics(trained)
     assert after["error_test"] < 0.3 * before["error_test"]
     assert task.predict(trained).shape == (SIDE, SIDE)

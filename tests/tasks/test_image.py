@@ -1,7 +1,6 @@
 """The image task: the paper's grid and split, metrics, rendering."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from skimage.metrics import peak_signal_noise_ratio
@@ -9,7 +8,7 @@ from skimage.metrics import peak_signal_noise_ratio
 from passband.data.images import Image
 from passband.errors import InputError
 from passband.field import Field, make_field
-from passband.tasks.image import grid_coords, image_task, render, split_pixels
+from passband.tasks.image import image_task, render, split_pixels
 
 RNG = np.random.default_rng(0)
 
@@ -20,15 +19,6 @@ def _picture(h=12, w=8, c=3):
 
 def _field(out=3) -> Field:
     return make_field("gaussian:1,m=8", d=2, out=out, key=jax.random.key(0), width=16)
-
-
-def test_coordinates_are_column_then_row_over_the_longest_side():
-    coords = np.asarray(grid_coords(jnp.arange(12 * 8), (12, 8))).reshape(12, 8, 2)
-    np.testing.assert_allclose(coords[5, 3], [3 / 12, 5 / 12], rtol=1e-6)
-    square = np.asarray(grid_coords(jnp.arange(512 * 512), (512, 512)))
-    np.testing.assert_array_equal(
-        square.reshape(512, 512, 2)[7, 300], [300 / 512, 7 / 512]
-    )
 
 
 def test_quarter_is_the_papers_split():

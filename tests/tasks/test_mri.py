@@ -1,5 +1,7 @@
 """The MRI task: the paper's loss, its grid and parts."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,12 +9,14 @@ import numpy as np
 import pytest
 
 from passband.data.masks import gaussian_mask
+from passband.domain import extent_of
 from passband.field import make_field
 from passband.forward.kspace import KSpace
-from passband.tasks.mri import MriTask, against, extent_of, grid_coords, render
-from passband.train.loop import Config, chunk, start
-from passband.train.population import stack
-from passband.train.state import adam
+from passband.tasks.mri import MriTask, against, render
+from passband.train.driver import Config, start
+from passband.train.optimisers import adam
+from passband.train.programs import chunk, program
+from passband.train.stack import stack
 
 SIDES = (6, 5, 4)
 
@@ -61,20 +65,6 @@ def test_parts_give_the_same_loss_and_gradient(field):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
-def test_coordinates_are_the_notebooks():
-    n = 4
-    axis = np.arange(n) / n
-    expected = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
-    found = grid_coords(jnp.arange(n**3), (n,) * 3, (1.0,) * 3)
-    np.testing.assert_allclose(found, expected, atol=1e-7)
-
-
-def test_spacing_stretches_the_short_sides():
-    assert extent_of((10, 10, 5), (1.0, 1.0, 4.0)) == (0.5, 0.5, 1.0)
-    last = grid_coords(jnp.asarray([499]), (10, 10, 5), (0.5, 0.5, 1.0))
-    np.testing.assert_allclose(last[0], [0.45, 0.45, 0.8], atol=1e-6)
-
-
 def test_rendering_on_the_own_grid_is_the_prediction(field):
     one = task()
     seen = render(field, SIDES, extent_of(SIDES))[..., 0]
@@ -104,9 +94,8 @@ def test_steps_in_parts_take_the_memory_of_one(monkeypatch):
     state = start(wide, Config(precision="float32"), key=jax.random.key(0))
 
     def needed(steps: int) -> int:
-        lowered = chunk.lower(  # pyright: ignore[reportFunctionMemberAccess]
-            one, state, adam(), steps
-        )
-        return lowered.compile().compiled.memory_analysis().temp_size_in_bytes
+        made = program(chunk, one, state, None, adam(), steps)
+        used: Any = made.compiled.memory_analysis()
+        return used.temp_size_in_bytes
 
     assert needed(8) < 1.1 * needed(1)

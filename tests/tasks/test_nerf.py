@@ -11,14 +11,13 @@ import pytest
 from passband.data.toy_scene import toy_cameras, toy_lens
 from passband.errors import InputError
 from passband.field import make_field
-from passband.paper.item import Preset
-from passband.paper.nerf_runs import scene_of
+from passband.paper.nerf_study import SMOKE, scene_of
 from passband.tasks.nerf import FieldRadiance, nerf_task, psnr_of_views
 
 
 @pytest.fixture(scope="module")
 def scene():
-    return scene_of(Preset.SMOKE)
+    return scene_of(SMOKE)
 
 
 @pytest.fixture(scope="module")

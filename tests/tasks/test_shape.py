@@ -13,8 +13,8 @@ from passband.errors import InputError
 from passband.field import make_field
 from passband.labels.pool import make_labels
 from passband.tasks.shape import cross_entropy, shape_task
-from passband.train.loop import Config, run
-from passband.train.population import run_population, stack
+from passband.train.driver import Config, train
+from passband.train.stack import stack
 
 KEY = jax.random.key(0)
 LABELS = [
@@ -82,7 +82,8 @@ def test_training_learns_the_shape():
     labels = make_labels(mesh, blocks=64, block=512, test_points=8192)
     task = shape_task(labels, steps=200, seed=0)
     before = task.metrics(_field())
-    field, history = run(task, _field(), Config(steps=200, rate=5e-3), key=KEY)
+    config = Config(steps=200, lr=5e-3)
+    [field], [history] = train([task], [_field()], config, keys=[KEY])
     after = task.metrics(field)
     assert history["loss"][-1] < 0.1
     assert after["iou_uniform"] > 0.95 > before["iou_uniform"]
@@ -107,10 +108,8 @@ def test_shapes_stack_without_their_test_points():
     bits, order, box_and_seed = 4 * 512 // 8, 8 * 4, 3 * 4 + 3 * 4 + 2 * 4
     assert size == 2 * (bits + order + box_and_seed)
     fields = [_field(1), _field(2)]
-    together, _ = run_population(
-        tasks, fields, Config(steps=8, rate=1e-3), keys=[KEY, KEY]
-    )
-    alone, _ = run(tasks[1], fields[1], Config(steps=8, rate=1e-3), key=KEY)
+    together, _ = train(tasks, fields, Config(steps=8, lr=1e-3), keys=[KEY, KEY])
+    [alone], _ = train(tasks[1:], fields[1:], Config(steps=8, lr=1e-3), keys=[KEY])
     np.testing.assert_allclose(
         tasks[1].predict(together[1]), tasks[1].predict(alone), rtol=0, atol=1e-5
     )

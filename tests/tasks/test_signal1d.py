@@ -7,9 +7,9 @@ from passband.data.noise import DenseSignals, power_law_signals
 from passband.field import make_field, standard
 from passband.tasks.signal1d import Signal1D, signal_tasks
 from passband.tasks.task import half_sum_square
-from passband.train.loop import Config
-from passband.train.population import run_population, stack
-from passband.train.state import sgd
+from passband.train.driver import Config, train
+from passband.train.optimisers import sgd
+from passband.train.stack import stack
 
 
 def signals(count: int = 2) -> DenseSignals:
@@ -51,10 +51,10 @@ def test_metrics_part_the_grid_into_train_and_test():
 def test_one_step_of_descent_is_the_gradient_of_the_sum():
     task, f = signal_tasks(signals())[0], field()
     rate = 1e-3
-    (moved,), _ = run_population(
+    (moved,), _ = train(
         [task],
         [f],
-        Config(steps=1, rate=rate, precision="float32"),
+        Config(steps=1, lr=rate, precision="float32"),
         keys=[jax.random.key(0)],
         optimiser=sgd(),
     )

@@ -96,8 +96,10 @@ def test_command_warns_above_nyquist(capsys):
     ("words", "message"),
     [
         (["--mapping", "gausian:10"], "did you mean `gaussian`?"),
-        (["--points", "1"], "`points` (=1) must be at least 2"),
-        (["--layers", "0"], "`layers` (=0) must be at least 1"),
+        (["--activation", "sine"], "activation `sine` has no closed-form kernel"),
+        (["--activation", "rel"], "did you mean `relu`?"),
+        (["--points", "1"], "`--points` (=1) must be at least 2"),
+        (["--layers", "0"], "`--layers` (=0) must be at least 1"),
         (["--out", "ntk.jpg"], "`--out` (=ntk.jpg) must end in .png or .svg"),
         (["--parameterization", "mup"], "mup"),
     ],

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 from passband.errors import InputError
 from passband.field import make_field
 from passband.train.checkpoint import read_checkpoint, write_checkpoint
-from passband.train.loop import Config, start
+from passband.train.driver import Config, start
 from passband.train.state import State
 
 
@@ -71,7 +71,7 @@ def test_damaged_checkpoints_are_refused(tmp_path):
     whole, tensors = path.read_bytes(), load_file(path)
     for data in (b"", whole[:7], whole[:200], whole[:-1], whole + b"x", b"\xff" * 99):
         path.write_bytes(data)
-        with pytest.raises(InputError, match=r"be read: .*; `--overwrite` starts"):
+        with pytest.raises(InputError, match=r"be read: .*; `overwrite` starts"):
             read_checkpoint(path, state)
     with pytest.raises(InputError, match=r"cannot be read: .*No such file"):
         read_checkpoint(tmp_path / "none", state)

@@ -10,7 +10,7 @@ import pytest
 
 from passband.errors import InputError
 from passband.field import make_field
-from passband.train.loop import Config, start
+from passband.train.driver import Config, start
 from passband.train.run_folder import RunFolder
 from passband.train.state import State
 
@@ -65,7 +65,7 @@ def test_folders_of_others_and_earlier_runs_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"has no config\.json; there is no run"):
         RunFolder.open(tmp_path / "none")
     run = RunFolder.create(tmp_path / "run", CONFIG)
-    with pytest.raises(InputError, match="`--resume` goes on with it, `--overwrite`"):
+    with pytest.raises(InputError, match="`resume` goes on with it, `overwrite`"):
         RunFolder.create(run.path, CONFIG)
 
 

@@ -23,7 +23,7 @@ from passband.tune import (
     points_problem,
 )
 
-PLAN = Plan(rungs=(30, 60), keep=(4,), rate=1e-2, layers=2, width=24, looks=1, slots=2)
+PLAN = Plan(rungs=(30, 60), keep=(4,), lr=1e-2, layers=2, width=24, looks=1, slots=2)
 WORD = "gaussian:auto,m=16"
 
 
@@ -133,7 +133,7 @@ def chosen_as_if(tops: tuple[float, ...], **more) -> Choice:
     """The choice from a first guess of 1, when levels are highest at these scales."""
     held = Moving(Clock(), jnp.asarray(tops))
     problem = Problem("pixels", held, 1e40, 1, 1, "identity", 1.0)
-    options: dict = {"rungs": (1, 2, 3), "looks": 1, "seeds": 1, "rate": RATE,
+    options: dict = {"rungs": (1, 2, 3), "looks": 1, "seeds": 1, "lr": RATE,
                      "layers": 1, "width": 1, "slots": 1} | more  # fmt: skip
     return choose(problem, WORD, Plan(**options))
 
@@ -163,14 +163,14 @@ def test_no_scale_falls_out_of_a_seat_that_would_stay_empty():
 def test_what_lies_between_samples_bears_a_higher_scale():
     held = Moving(Clock(), jnp.asarray([1.0]))
     problem = Problem("pixels", held, 1e40, 1, 1, "identity", 1.0, above=1.2)
-    plan = Plan((1,), (), looks=1, seeds=1, rate=RATE, layers=1, width=1)
+    plan = Plan((1,), (), looks=1, seeds=1, lr=RATE, layers=1, width=1)
     assert choose(problem, WORD, plan).sigma == pytest.approx(1.2, rel=0.01)
 
 
 def test_scales_that_are_as_good_are_named():
     found = chosen_as_if((1.0, 1.0, 1.0))
     assert found.sigma == pytest.approx(1.0, rel=0.01)
-    assert "sigma from 0.816 to 1.22 cannot be conclusive apart" in found.notes[0]
+    assert "sigma from 0.816 to 1.22 cannot be told apart" in found.notes[0]
 
 
 def test_a_neighbour_that_was_left_out_is_named():

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from passband.domain import grid_coords
 from passband.field import make_field
 from passband.mappings import Gaussian
-from passband.tasks.image import grid_coords
 from passband.theory import composed_ntk, kernel_regression
-from passband.train.loop import Config, run
+from passband.train.driver import Config, train
 from passband.tune.grid import grid_points, grid_problem
 from passband.tune.kernel import predicted_errors
 from passband.tune.problem import HeldPoints
@@ -30,7 +30,7 @@ def test_a_lane_is_the_run_it_would_be_alone_and_halving_drops_the_worst():
     problem = grid_problem(waves(), batch=64)
     assert isinstance(problem.held, HeldPoints)
     mappings = [Gaussian(s, m=8) for s in (0.3, 1.0, 3.0, 9.0)]
-    plan = Plan(rungs=(6, 12), keep=(2,), seeds=2, rate=5e-3, layers=2, width=8,
+    plan = Plan(rungs=(6, 12), keep=(2,), seeds=2, lr=5e-3, layers=2, width=8,
                 looks=2, revivals=0, slots=3)  # fmt: skip
     found = sweep(problem.held, mappings, plan, **NETWORK)
     assert found.steps.tolist() == [3, 6, 9, 12]
@@ -49,8 +49,8 @@ def test_a_lane_is_the_run_it_would_be_alone_and_halving_drops_the_worst():
     key = jax.random.split(jax.random.key(0), 2)[1]
     field_key, run_key = jax.random.split(key)
     field = make_field(mappings[left], key=field_key, layers=2, width=8, **NETWORK)
-    config = Config(steps=12, rate=5e-3)
-    alone, _ = run(problem.held.task, field, config, key=run_key)
+    config = Config(steps=12, lr=5e-3)
+    [alone], _ = train([problem.held.task], [field], config, keys=[run_key])
     error = float(eqx.filter_jit(problem.held.error)(alone))
     assert back.at(-1)[left, 1] == pytest.approx(error, rel=1e-4)
 

@@ -4,10 +4,11 @@ import dataclasses
 from typing import Any
 
 from ..errors import InputError
-from .options import Output, option
+from ..options import option
+from .options import Output
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Options(Output):
     """Time the training step of the paper's image network (512-256-256-256-3): points a
     second, TFLOP/s and the share of the measured matrix-product peak; single and
@@ -56,9 +57,9 @@ def _measure(options: Options, console) -> dict[str, Any]:
     import jax
 
     from ..ops.mlp import Precision
+    from ..train.device import device_name
     from ..train.throughput import Shape, copy_bandwidth, matmul_peak, measure, prepare
     from ..version import __version__
-    from .device import device_name
     from .torch_peer import available, prepare_torch
 
     cpu, repeats = jax.default_backend() == "cpu", options.repeats

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from ..json_text import to_json
+from .options import as_flags
 
 INTERRUPTED = 128 + signal.SIGINT  # the exit status of a command that Ctrl-C ended
 
@@ -14,10 +15,17 @@ INTERRUPTED = 128 + signal.SIGINT  # the exit status of a command that Ctrl-C en
 class Console:
     """Speaks as the options ask: `--json`, `--quiet`, and no progress into a pipe."""
 
-    def __init__(self, *, json: bool = False, quiet: bool = False):
-        self.json, self.quiet = json, quiet
+    def __init__(
+        self, *, json: bool = False, quiet: bool = False, options: type | None = None
+    ):
+        self.json, self.quiet, self.options = json, quiet, options
         self.live = sys.stderr.isatty() and not quiet
         self._drawn: float | None = None
+
+    @classmethod
+    def of(cls, options: Any) -> "Console":
+        """One that speaks of these options by their flags."""
+        return cls(json=options.json, quiet=options.quiet, options=type(options))
 
     def say(self, text: str) -> None:
         """A message for people."""
@@ -30,6 +38,8 @@ class Console:
     def error(self, text: str) -> None:
         """What is said even when asked to be quiet."""
         self._clear()
+        if self.options is not None:
+            text = as_flags(text, self.options)
         print(text, file=sys.stderr, flush=True)
 
     def result(self, content: dict[str, Any], text: str) -> None:
@@ -63,11 +73,3 @@ def _columns() -> int:
         return os.get_terminal_size(sys.stderr.fileno()).columns or 80
     except OSError:
         return 80
-
-
-def duration(seconds: float) -> str:
-    """Seconds as minutes and seconds."""
-    seconds = round(seconds)
-    if seconds < 3600:
-        return f"{seconds // 60}:{seconds % 60:02d}"
-    return f"{seconds // 3600}:{seconds % 3600 // 60:02d}:{seconds % 60:02d}"

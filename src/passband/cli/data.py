@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import InputError
-from .options import Output, argument, option
+from ..options import argument, option
+from .options import Output
 
 ACTIONS = ("list", "path", "fetch")
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Options(Output):
     """Named data sets: list them, say where one is, fetch one."""
 

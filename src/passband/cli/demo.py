@@ -3,10 +3,11 @@
 import dataclasses
 import time
 
-from .options import Output, option
+from ..options import option
+from .options import Output
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Options(Output):
     """Fit the sample picture without and with Fourier features; one picture of both."""
 
@@ -31,15 +32,14 @@ def run(options: Options, given: set[str]) -> int:
     from ..atomic_write import make_folder, write_bytes
     from ..data.images import Image
     from ..field import make_field
+    from ..kinds.session import progress_line
     from ..model_file import save
     from ..plot.comparison import demo_figure
     from ..plot.style import png_bytes
     from ..tasks.image import image_task
-    from ..train.loop import Config
-    from ..train.loop import run as train
+    from ..train.device import device_name
+    from ..train.driver import Config, train
     from .console import Console
-    from .device import device_name
-    from .session import progress_line
 
     console = Console(json=options.json, quiet=options.quiet)
     folder = Path(options.out)
@@ -60,14 +60,14 @@ def run(options: Options, given: set[str]) -> int:
         console.say(f"fitting `{word}`: {options.steps} steps on {device_name()}")
         first: list[tuple[float, float]] = []
 
-        def on_chunk(_, entry, first=first):
+        def on_log(_, entry, first=first):
             first.append((entry["step"], entry["seconds"]))
             console.progress(
                 progress_line(entry, first[0], options.steps, task.step_points)
             )
 
-        config = Config(steps=options.steps, rate=rate)
-        field, _ = train(task, field, config, key=key, on_chunk=on_chunk)
+        config = Config(steps=options.steps, lr=rate)
+        [field], _ = train([task], [field], config, keys=[key], on_log=on_log)
         seen = task.predict(field)
         scores[word] = task.metrics(field, seen)["psnr"]
         found[word] = (seen, scores[word])

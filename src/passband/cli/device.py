@@ -23,11 +23,3 @@ def prepare(device: str, deterministic: bool = False) -> None:
             "`--device gpu`: JAX finds no GPU here; install `passband[cuda]` or use "
             "`--device cpu`"
         )
-
-
-def device_name() -> str:
-    """The device in use, in words."""
-    import jax
-
-    first = jax.devices()[0]
-    return "cpu" if first.platform == "cpu" else first.device_kind

@@ -4,10 +4,11 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from .options import Output, argument
+from ..options import argument
+from .options import Output
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Options(Output):
     """Say what a model file holds."""
 

@@ -3,37 +3,29 @@
 import importlib
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from ..errors import InputError
+from ..kinds.table import KINDS
+from ..options import did_you_mean
 from ..version import __version__
 from .console import INTERRUPTED
-from .options import did_you_mean, parse
+from .options import as_flags, parse
 
-# verb, or verb and task -> its module, and what it does
-VERBS: dict[tuple[str, ...], tuple[str, str]] = {
-    ("demo",): ("demo", "the sample picture without and with Fourier features"),
-    ("fit", "image"): ("fit_image", "fit a picture: PNG, JPEG, TIFF, NPY"),
-    ("fit", "mri"): ("fit_mri", "fit an image or volume to k-space: NPY, NIfTI"),
-    ("fit", "shape"): ("fit_shape", "fit a solid: PLY, OBJ, STL, NPZ"),
-    ("fit", "signal"): ("fit_signal", "fit a 1D signal: NPY, CSV, WAV"),
-    ("fit", "ct"): ("fit_ct", "fit densities to a sinogram: NPY, TIFF"),
-    ("fit", "nerf"): ("fit_nerf", "fit a scene to photographs of it"),
-    ("tune", "image"): ("tune_image", "choose the scale of a mapping for a picture"),
-    ("tune", "signal"): ("tune_signal", "... for a 1D signal"),
-    ("tune", "shape"): ("tune_shape", "... for a solid"),
-    ("tune", "ct"): ("tune_ct", "... for a sinogram"),
-    ("tune", "mri"): ("tune_mri", "... for k-space"),
-    ("tune", "nerf"): ("tune_nerf", "... for a scene"),
-    ("render",): (
-        "render",
-        "a model as a file: picture, mesh, volume, orbit, ONNX, ...",
-    ),
-    ("info",): ("info", "what a model file holds"),
-    ("bench",): ("bench", "training throughput of this machine"),
-    ("ntk",): ("ntk", "kernel, spectrum and predicted convergence of a mapping"),
-    ("data",): ("data", "named data sets: list, path, fetch"),
-    ("paper",): ("paper", "the paper's tables and figures: list, run, all, report"),
+# verb -> its module, and what it does; those of KIND_VERBS follow the table of kinds
+VERBS: dict[str, str] = {
+    "demo": "the sample picture without and with Fourier features",
+    "fit": "",
+    "tune": "",
+    "render": "a model as a file: picture, mesh, volume, orbit, ONNX, ...",
+    "info": "what a model file holds",
+    "bench": "training throughput of this machine",
+    "ntk": "kernel, spectrum and predicted convergence of a mapping",
+    "data": "named data sets: list, path, fetch",
+    "paper": "the paper's tables and figures: list, run, all, report",
 }
+KIND_VERBS = ("fit", "tune")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -61,27 +53,40 @@ def _dispatch(argv: list[str]) -> int:
     if argv[0] == "--version":
         print(f"passband {__version__}")
         return 0
-    verbs = [words[0] for words in VERBS]
-    verb, rest = _take(argv, verbs)
-    if verb not in verbs:
-        hint = did_you_mean(verb, verbs)
+    verb, rest = _take(argv, list(VERBS))
+    if verb not in VERBS:
+        hint = did_you_mean(verb, VERBS)
         raise InputError(f"command `{verb}` is unknown; {hint}see `passband --help`")
-    words: tuple[str, ...] = (verb,)
-    if words not in VERBS:
-        tasks = [words[1] for words in VERBS if words[0] == verb]
-        if not rest or rest == ["-h"] or rest == ["--help"]:
-            print(_overview(verb))
-            return 0
-        task, rest = _take(rest, tasks)
-        if task not in tasks:
-            raise InputError(
-                f"`passband {verb}` takes {', '.join(tasks)}, not `{task}`; "
-                f"{did_you_mean(task, tasks)}see `passband {verb} --help`"
-            )
-        words = (verb, task)
-    module = importlib.import_module(f"passband.cli.{VERBS[words][0]}")
-    options, given = parse(module.Options, " ".join(("passband", *words)), rest)
-    return module.run(options, given)
+    module = importlib.import_module(f"passband.cli.{verb}")
+    if verb not in KIND_VERBS:
+        return _run(module.Options, f"passband {verb}", rest, module.run)
+    if not rest or rest == ["-h"] or rest == ["--help"]:
+        print(_overview(verb))
+        return 0
+    name, rest = _take(rest, list(KINDS))
+    if name not in KINDS:
+        raise InputError(
+            f"`passband {verb}` takes {', '.join(KINDS)}, not `{name}`; "
+            f"{did_you_mean(name, KINDS)}see `passband {verb} --help`"
+        )
+    row = KINDS[name]
+
+    def run(options: Any, given: set[str]) -> int:
+        return module.run(row, options, given)
+
+    return _run(module.options_of(row), f"passband {verb} {name}", rest, run)
+
+
+def _run(cls: type, prog: str, args: list[str], run: Callable[..., int]) -> int:
+    """Parse and run; what is wrong is said of flags, and where the help is."""
+    options, given = parse(cls, prog, args)
+    try:
+        return run(options, given)
+    except InputError as error:
+        text = as_flags(str(error), cls)
+        if " is missing" in text and "--help" not in text:
+            text += f"; see `{prog} --help`"
+        raise InputError(text) from error
 
 
 def _take(argv: list[str], names: list[str]) -> tuple[str, list[str]]:
@@ -92,11 +97,23 @@ def _take(argv: list[str], names: list[str]) -> tuple[str, list[str]]:
     return argv[at], argv[:at] + argv[at + 1 :]
 
 
+def commands() -> dict[str, str]:
+    """Every command and what it does; some are for each kind of data."""
+    found = {}
+    for verb, what in VERBS.items():
+        if verb not in KIND_VERBS:
+            found[verb] = what
+        for name, row in KINDS.items() if verb in KIND_VERBS else ():
+            tuned = f"choose the scale of a mapping for {row.thing}"
+            found[f"{verb} {name}"] = tuned if verb == "tune" else row.summary
+    return found
+
+
 def _overview(verb: str | None = None) -> str:
     lines = ["usage: passband COMMAND ... [--help]", ""]
-    for words, (_, what) in VERBS.items():
-        if verb in (None, words[0]):
-            lines.append(f"  passband {' '.join(words):14s} {what}")
+    for words, what in commands().items():
+        if verb in (None, words.split()[0]):
+            lines.append(f"  passband {words:14s} {what}")
     lines += ["", "  passband --version", "", "Each takes --help."]
     return "\n".join(lines)
 

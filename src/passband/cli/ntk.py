@@ -4,10 +4,11 @@ import dataclasses
 import math
 
 from ..errors import InputError
-from .options import Output, option
+from ..options import option
+from .options import Output
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Options(Output):
     """Say which frequencies a network behind a mapping sees, and how soon it learns
     them: the kernel of its infinitely wide limit on the unit interval, that kernel's
@@ -18,6 +19,7 @@ class Options(Output):
     )
     layers: int = option(4, "dense layers, the output included")
     width: int = option(256, "units of a hidden layer")
+    activation: str = option("relu", "between the layers", metavar="WORD")
     points: int = option(128, "training points on [0, 1)")
     parameterization: str = option(
         "standard", "how weights are drawn and scaled", choices=("standard", "ntk")
@@ -55,6 +57,7 @@ def run(options: Options, given: set[str]) -> int:
         options.points,
         layers=options.layers,
         width=options.width,
+        activation=options.activation,
         parameterization=options.parameterization,
         w_std=options.w_std,
         b_std=options.b_std,

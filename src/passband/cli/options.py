@@ -1,59 +1,60 @@
-"""Options are dataclasses; this file turns one into a parser.
-
-Importing it costs nothing: help must answer at once, so nothing here, and no dataclass
-of options, may import JAX or matplotlib.
-"""
+"""Options are dataclasses (`passband.options`); this file turns one into a parser."""
 
 import argparse
 import contextlib
 import dataclasses
-import difflib
-import math
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import InputError
+from ..options import Meta, did_you_mean, option, what_it_must_be
 
 T = TypeVar("T")
-Meta = Mapping[str, Any]
 
 
-def option(
-    default: Any,
-    help: str,
-    *,
-    choices: tuple[str, ...] = (),
-    metavar: str = "",
-    least: float | None = None,
-    most: float | None = None,
-    above: float | None = None,
-) -> Any:
-    """A flag: `field_name` becomes `--field-name`.
-
-    A number must be finite, from `least` to `most`, and greater than `above`.
-    """
-    meta = {"help": help, "choices": choices, "metavar": metavar}
-    bounds = {"least": least, "most": most, "above": above}
-    return dataclasses.field(default=default, kw_only=True, metadata=meta | bounds)
-
-
-def argument(
-    help: str, *, metavar: str, default: Any = dataclasses.MISSING, many: bool = False
-) -> Any:
-    """A positional argument; one with a default may be left out."""
-    meta = {"help": help, "metavar": metavar, "positional": True, "many": many}
-    return dataclasses.field(default=default, metadata=meta)
-
-
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Output:
     """How a verb speaks."""
 
     json: bool = option(False, "print one JSON object on stdout and nothing else there")
     quiet: bool = option(False, "no progress and no messages, errors excepted")
+
+
+def joined(doc: str | None, first: type, *others: type) -> type:
+    """A subclass of the first dataclass with the fields of the others too."""
+    fields: dict[str, tuple[str, Any, Any]] = {}
+    for part in others:
+        hints = typing.get_type_hints(part)
+        for f in dataclasses.fields(part):
+            again = dataclasses.field(
+                default=f.default, kw_only=f.kw_only, metadata=f.metadata
+            )
+            fields[f.name] = (f.name, hints[f.name], again)
+    made = dataclasses.make_dataclass(
+        "Options", fields.values(), bases=(first,), frozen=True
+    )
+    made.__doc__ = doc
+    return made
+
+
+def as_flags(text: str, options: type) -> str:
+    """A message of the library with its arguments as this command has them: `size` is
+    `--size`, `batch=64` is `--batch 64`, a positional one is its word."""
+    for f in dataclasses.fields(options):
+        if f.metadata.get("positional"):  # no file of that name: "`file` is a folder"
+            where = rf"`{f.name}`(?= is missing| and `| or `| \(=)"
+            text = re.sub(where, f.metadata["metavar"], text)
+        else:
+            flag = f"--{f.name.replace('_', '-')}"
+            text = re.sub(rf"`{f.name}(?:=([^`]*))?`", _with_value(flag), text)
+    return text
+
+
+def _with_value(flag: str) -> Callable[[re.Match[str]], str]:
+    return lambda found: f"`{flag} {found[1]}`" if found[1] else f"`{flag}`"
 
 
 def parse(cls: type[T], prog: str, args: list[str]) -> tuple[T, set[str]]:
@@ -76,12 +77,6 @@ def parse(cls: type[T], prog: str, args: list[str]) -> tuple[T, set[str]]:
                 what = f.metadata["metavar"]
                 raise InputError(f"{what} is missing; see `{prog} --help`")
     return cls(**given), set(given)
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`did you mean ...? ` where one of the known words is near, else nothing."""
-    near = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean `{near[0]}`? " if near else ""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -149,25 +144,3 @@ def _reader(flag: str, kind: type, meta: Meta) -> Callable[[str], Any]:
         return value
 
     return read
-
-
-def what_it_must_be(value: Any, meta: Meta) -> str | None:
-    """What an option's value fails to be, by the bounds that the option states."""
-    if choices := meta["choices"]:
-        if value in choices:
-            return None
-        return f"one of {', '.join(choices)}; {did_you_mean(value, choices)}".rstrip(
-            "; "
-        )
-    if not isinstance(value, int | float):
-        return None
-    if not math.isfinite(value):
-        return "a finite number"
-    least, most, above = meta["least"], meta["most"], meta["above"]
-    if least is not None and value < least:
-        return f"at least {least}"
-    if most is not None and value > most:
-        return f"at most {most}"
-    if above is not None and value <= above:
-        return f"more than {above}"
-    return None

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
+from ..options import argument, option
 from .console import Console
 from .device import prepare
-from .options import Output, argument, option
+from .options import Output
 
 if TYPE_CHECKING:
     from ..paper.item import Item, Preset
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 ACTIONS = ("list", "run", "all", "draw", "report", "readme")
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Options(Output):
     """The paper's tables and figures: list, run ID..., all, draw ID..., report."""
 

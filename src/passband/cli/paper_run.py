@@ -15,9 +15,9 @@ from ..errors import InputError
 from ..paper import results
 from ..paper.item import Assembled, Item, Outcome, Preset
 from ..paper.results import Result
+from ..train.device import device_name
 from ..train.work import counted
 from .console import Console
-from .device import device_name
 from .paper_text import beside, described
 
 # A disk in such a state will take no other item's result either.

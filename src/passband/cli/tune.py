@@ -1,65 +1,88 @@
-"""What every `passband tune` does, and what `gaussian:auto` does in `passband fit`."""
+"""`passband tune KIND FILE`."""
 
 import dataclasses
 import shlex
 from pathlib import Path
 from typing import Any
 
-import jax
-
-from ..atomic_write import make_folder, write_bytes
-from ..auto import Auto
-from ..data.store import cache_folder
 from ..errors import InputError
-from ..plot.sigma_curve import choice_figure
-from ..plot.style import png_bytes
-from ..tune.choice import Choice
-from ..tune.choose import choose
-from ..words import parse_mapping
-from .console import Console, duration
-from .device import device_name
-from .fit_job import FitJob
-from .fit_options import FitOptions
-from .tune_report import write_choice
-from .tune_trials import trials
-
-TOO_SHORT = (
-    "the trials of a scene that a CPU has time for are too short to tell: this is a "
-    "first guess; `passband tune nerf --steps 400` tries"
-)
-NOT_OF_A_FIT = {"mapping", "out", "json", "quiet", "kernel", "guess", "fresh", "steps",
-                "batch"}  # fmt: skip
+from ..kinds.table import Row
+from ..options import option
+from .options import Output, joined
 
 
-def tune(job: FitJob, fit: type[FitOptions], options: Any, given: set[str]) -> int:
-    """Choose a scale for a file, and leave curve, JSON and report in a folder.
+@dataclasses.dataclass(frozen=True)
+class TuneOptions(Output):
+    """What is asked of a choice."""
 
-    Args:
-        fit: the options of the task's fit; a job knows these.
-    """
-    console = Console(json=options.json, quiet=options.quiet)
+    mapping: str = option(
+        "gaussian:auto",
+        "the family to choose a scale of: gaussian:auto, positional:auto, ...",
+        metavar="WORD",
+    )
+    steps: int | None = option(
+        None, "of the longest trial (default: what the device does in time)",
+        least=4, most=2**31 - 1,
+    )  # fmt: skip
+    kernel: bool = option(False, "predict the curve by the kernel too, by no training")
+    guess: bool = option(
+        False, "no training: the first guess, with --kernel the kernel's best"
+    )
+    fresh: bool = option(False, "choose again, though the same was chosen before")
+    device: str = option("auto", "where to run", choices=("auto", "cpu", "gpu"))
+    deterministic: bool = option(False, "the same bits on every run on a GPU too")
+    out: str | None = option(
+        None, "folder for curve, JSON and report (default: runs/NAME-tune)",
+        metavar="DIR",
+    )  # fmt: skip
+
+
+NOT_OF_A_FIT = {f.name for f in dataclasses.fields(TuneOptions)} | {"batch"}
+
+
+def options_of(row: Row) -> type:
+    """Those of the kind that decide what is trained, and those of the choice."""
+    doc = f"Choose the scale of a mapping for {row.thing}, from the data."
+    return joined(doc, row.options, TuneOptions)
+
+
+def run(row: Row, options: Any, given: set[str]) -> int:
+    """Choose a scale for a file, and leave curve, JSON and report in a folder."""
+    from .device import prepare
+
+    prepare(options.device, options.deterministic)
+    from ..atomic_write import make_folder, write_bytes
+    from ..auto import Auto
+    from ..export.choice_report import write_choice
+    from ..kinds.choose import choose_for
+    from ..kinds.fit import read_kind
+    from ..kinds.session import duration
+    from ..plot.sigma_curve import choice_figure
+    from ..plot.style import png_bytes
+    from ..train.device import device_name
+    from ..words import parse_mapping
+    from .console import Console
+
+    kind, console = row.load(), Console.of(options)
     auto = parse_mapping(options.mapping)
     if not isinstance(auto, Auto):
         raise InputError(
-            f"`--mapping` (={options.mapping}) leaves no scale to choose; name a "
+            f"`mapping` (={options.mapping}) leaves no scale to choose; name a "
             "family, such as gaussian:auto or positional:auto"
         )
-    names = [f.name for f in dataclasses.fields(fit) if hasattr(options, f.name)]
-    asked = fit(**{name: getattr(options, name) for name in names})
-    try:
-        source = job.source(asked)
-    except InputError as error:  # nothing was named, and the help is another verb's
-        raise InputError(str(error).replace("passband fit", "passband tune")) from None
-    job.read(asked, console)
-    choice = choice_for(
-        job, asked, auto, console, steps=options.steps, batch=options.batch,
-        kernel=options.kernel, train=not options.guess, fresh=options.fresh,
-        insist=options.steps is not None,
+    # What is read and trained is the fit's; steps and batch are those of the trials.
+    asked = dataclasses.replace(options, steps=None, batch=None)
+    source = kind.source(asked)
+    choice = choose_for(
+        read_kind(kind, asked, console), asked, auto,
+        steps=options.steps, batch=options.batch, kernel=options.kernel,
+        train=not options.guess, fresh=options.fresh,
+        insist=options.steps is not None, listener=console,
     )  # fmt: skip
     folder = Path(options.out or f"runs/{source.stem}-tune")
     make_folder(folder)
     content = {
-        "task": job.name,
+        "task": kind.name,
         "file": str(source),
         **dataclasses.asdict(choice),
         "device": device_name(),
@@ -70,59 +93,21 @@ def tune(job: FitJob, fit: type[FitOptions], options: Any, given: set[str]) -> i
     if choice.curves:
         figure = choice_figure(dataclasses.asdict(choice))
         write_bytes(folder / "curve.png", png_bytes(figure))
-    command = _command(job.name, options, given, choice)
+    command = _command(kind.name, options, given, choice.mapping)
     write_choice(
-        folder / "report.html", choice, title=source.name, task=job.name,
+        folder / "report.html", choice, title=source.name, task=kind.name,
         device=device_name(), command=command, figure=figure,
     )  # fmt: skip
-    text = f"{_text(choice)}\nfit     {command}"
+    spent = f"chosen in {duration(sum(choice.seconds.values()))}"
+    seen = "known from an earlier choice" if choice.cached else spent
+    text = f"{choice.summary()}\n  {seen}\nfit     {command}"
     console.result(content, f"{text}\nreport  {folder}/report.html")
     return 0
 
 
-def choice_for(
-    job: FitJob,
-    options: FitOptions,
-    auto: Auto,
-    console: Console,
-    *,
-    steps: int | None,
-    batch: int | None = None,
-    kernel: bool = False,
-    train: bool = True,
-    fresh: bool = False,
-    insist: bool = False,
-) -> Choice:
-    """The scale for a job that has read its files; the same question is asked once.
-
-    Args:
-        insist: try scales even where trials are known to mislead.
-    """
-    console.progress("choosing a scale", often=False)
-    on_cpu = jax.default_backend() == "cpu"
-    mislead = train and job.name == "nerf" and on_cpu and not insist
-    problem, plan = trials(job, options, auto, steps=steps, batch=batch)
-    choice = choose(
-        problem, auto, plan, kernel=kernel, train=train and not mislead,
-        seed=options.seed,
-        cache=cache_folder() / "tune", fresh=fresh,
-        progress=lambda text: console.progress(f"choosing a scale: {text}"),
-    )  # fmt: skip
-    if mislead and choice.conclusive:
-        notes = [*choice.notes, TOO_SHORT]
-        choice = dataclasses.replace(choice, conclusive=False, notes=notes)
-    return choice
-
-
-def _text(choice: Choice) -> str:
-    spent = f"chosen in {duration(sum(choice.seconds.values()))}"
-    seen = "known from an earlier choice" if choice.cached else spent
-    return f"{choice.summary()}\n  {seen}"
-
-
-def _command(task: str, options: Any, given: set[str], choice: Choice) -> str:
+def _command(name: str, options: Any, given: set[str], mapping: str) -> str:
     """The fit that the choice was made for."""
-    words = ["passband", "fit", task]
+    words = ["passband", "fit", name]
     for f in dataclasses.fields(options):
         value = getattr(options, f.name)
         if f.name not in given or f.name in NOT_OF_A_FIT:
@@ -132,4 +117,4 @@ def _command(task: str, options: Any, given: set[str], choice: Choice) -> str:
             continue
         words.append(f"--{f.name.replace('_', '-')}")
         words += [] if value is True else [shlex.quote(str(value))]
-    return " ".join([*words, "--mapping", choice.mapping])
+    return " ".join([*words, "--mapping", mapping])

@@ -18,14 +18,14 @@ def read_kspace(
     if not np.iscomplexobj(samples):
         raise InputError(
             f"`{path}` holds {samples.dtype} and k-space is complex; an image goes to "
-            "`--simulate`"
+            "`simulate`"
         )
     allowed = (3, 4) if coils else (2, 3)
     if samples.ndim not in allowed or min(samples.shape) < 1:
         hint = (
-            "with `--sens` an axis of coils comes before two or three of frequencies"
+            "with `sens` an axis of coils comes before two or three of frequencies"
             if coils
-            else "one coil has two or three axes, and several need `--sens MAPS.npy`"
+            else "one coil has two or three axes, and several need `sens=MAPS.npy`"
         )
         raise InputError(f"`{path}` has shape {samples.shape}; {hint}")
     samples = finite_numbers(samples, f"`{path}`")

@@ -47,7 +47,7 @@ def read_sinogram(path: str | os.PathLike[str], angles: str) -> Sinogram:
             )
         raise InputError(
             f"`{path}` has shape {values.shape}, so {views} views of {bins} bins, and "
-            f"`--angles` (={angles}) gives {len(degrees)}{turned}"
+            f"`angles` (={angles}) gives {len(degrees)}{turned}"
         )
     if views < 2 or bins < 4:
         raise InputError(
@@ -69,14 +69,14 @@ def parse_angles(word: str) -> Float[np.ndarray, " views"]:
             start, stop, count = math.nan, math.nan, 0
         if len(parts) != 3 or count < 1 or not math.isfinite(start + stop):
             raise InputError(
-                f"`--angles` (={word}) must be START:STOP:COUNT in degrees, stop "
+                f"`angles` (={word}) must be START:STOP:COUNT in degrees, stop "
                 "excluded, such as 0:180:20, or a file of angles"
             )
         return start + (stop - start) * np.arange(count) / count
     path = Path(word)
     if not path.is_file():
         raise InputError(
-            f"`--angles` (={word}) is no file; give one, or START:STOP:COUNT in "
+            f"`angles` (={word}) is no file; give one, or START:STOP:COUNT in "
             "degrees such as 0:180:20"
         )
     if path.suffix.lower() == ".npy":

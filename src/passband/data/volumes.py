@@ -60,7 +60,7 @@ def read_volume(path: str | os.PathLike[str], *, allow_complex: bool = False) ->
     if np.iscomplexobj(values) and not allow_complex:
         raise InputError(
             f"`{path}` holds {values.dtype}, and a real volume is meant; take its "
-            "magnitude, or fit it with `--image complex`"
+            "magnitude, or fit it with `image=complex`"
         )
     spacing = (1.0,) * values.ndim
     if affine is not None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from passband.activations import parse_activation
 from passband.errors import InputError
 
 OPSET, IR_VERSION = 17, 8
@@ -23,6 +24,7 @@ def onnx_bytes(
     input_center: np.ndarray | float = 0.0,
     input_scale: np.ndarray | float = 1.0,
     input_shift: np.ndarray | float = 0.0,
+    activation: str = "relu",
     output: str = "identity",
     output_scale: np.ndarray | float = 1.0,
     output_shift: np.ndarray | float = 0.0,
@@ -32,7 +34,8 @@ def onnx_bytes(
 
     v = (coords - input_center) * input_scale + input_shift
     x = [a sin 2 pi B v, a cos 2 pi B v], or v itself without `frequencies`
-    values = output(W_L ... relu(W_1 x + b_1) ... + b_L) * output_scale + output_shift
+    y = output(W_L ... activation(W_1 x + b_1) ... + b_L)
+    values = y * output_scale + output_shift
 
     Args:
         weights: (fan_in, fan_out) of each layer.
@@ -40,6 +43,7 @@ def onnx_bytes(
         amplitudes: a (m,), ones where left out.
         metadata: words kept in the file.
     """
+    between = parse_activation(activation)
     if output not in OUTPUTS:
         raise InputError(
             f"`output` (={output}) has no ONNX form here; there are "
@@ -63,7 +67,7 @@ def onnx_bytes(
         x = _encode(graph, x, np.asarray(frequencies), a)
     for layer, (w, b) in enumerate(zip(weights, biases, strict=True)):
         if layer:
-            x = graph.node("Relu", x)
+            x = between.onnx(graph.node, x)
         x = graph.node("Gemm", x, graph.constant(w), graph.constant(b))
     operator = OUTPUTS[output]
     if operator is not None:
@@ -111,10 +115,15 @@ class _Graph:
         return name
 
     def node(
-        self, operator: str, *inputs: str, result: str = "", axis: int | None = None
+        self,
+        operator: str,
+        *inputs: str | float,
+        result: str = "",
+        axis: int | None = None,
     ) -> str:
+        names = [x if isinstance(x, str) else self.constant(x) for x in inputs]
         result = result or f"x{len(self._nodes)}"
-        message = b"".join(_text(1, name) for name in inputs) + _text(2, result)
+        message = b"".join(_text(1, name) for name in names) + _text(2, result)
         message += _text(3, f"{operator}_{result}") + _text(4, operator)
         if axis is not None:
             attribute = _text(1, "axis") + _integer(3, axis) + _integer(20, 2)

@@ -56,15 +56,6 @@ FIGURES = {
     ),
 }
 
-# What `passband render` writes for each task.
-RENDERED = {
-    "image": "--resolution 2048 --out enlarged.png",
-    "signal": "--out rendered.npy",
-    "shape": "--resolution 256 --out surface.ply",
-    "mri": "--out volume.nii.gz",
-    "nerf": "--orbit 60 --out orbit.gif",
-}
-
 
 def write_report(
     path: str | os.PathLike[str],
@@ -74,6 +65,7 @@ def write_report(
     result: Mapping[str, Any],
     figures: "Mapping[str, Figure | bytes]",
     history: Mapping[str, Sequence[float | None]] | None = None,
+    render_example: str = "--out rendered.npy",
 ) -> None:
     """Write one self-contained HTML page about a run; the file is whole or not there.
 
@@ -87,6 +79,7 @@ def write_report(
             first, in this order and with a caption; any other name is its own heading.
         history: columns `step`, `seconds`, `loss`, `psnr`, from which the curves are
             drawn unless `figures` has them.
+        render_example: what to try with `passband render` first.
     """
     from passband.plot.style import colour_of, readable
 
@@ -97,7 +90,7 @@ def write_report(
         figures = {**figures, "scale": choice_figure(tuned)}
     body = [*_header(title, result, mapping)]
     body += _figures(figures, history, mapping or "run")
-    body += _usage(Path(path), config, result)
+    body += _usage(Path(path), config, result, render_example)
     body += ["<h2>Configuration</h2>", html.table(html.flatten(config))]
     body += [f"<footer>passband {html.escape(__version__)}</footer>"]
     text = html.page(title, readable(colour_of(mapping)), body)
@@ -187,13 +180,12 @@ def _figures(
 
 
 def _usage(
-    path: Path, config: Mapping[str, Any], result: Mapping[str, Any]
+    path: Path, config: Mapping[str, Any], result: Mapping[str, Any], out: str
 ) -> list[str]:
     """Command lines for the folder of the page: render, load, go on."""
     task = str(result.get("task", ""))
     name = Path(str(result.get("model") or "model.safetensors")).name
     model = shlex.quote(name)
-    out = RENDERED.get(task, "--out rendered.npy")
     parts = [
         "<h2>Use this model</h2>",
         '<p class="note">In the folder of this page:</p>',

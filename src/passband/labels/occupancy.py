@@ -139,7 +139,7 @@ def judge_open(name: str, odd: int, undecided: float, allow_open: bool) -> None:
     if undecided > MOST_UNDECIDED and not allow_open:
         raise InputError(
             f"{found} (at most {MOST_UNDECIDED:.0%} is taken); close the holes, or "
-            "allow an open mesh with `--allow-open`"
+            "allow an open mesh with `allow_open`"
         )
     warnings.warn(f"{found}; the majority of three rays labels them", stacklevel=3)
 

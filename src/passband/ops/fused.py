@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from ..activations import RELU, Activation
 from .mlp import Precision, hidden_of_few, slopes_of_few
 
 MULTIPROCESSORS = 132
@@ -32,15 +33,17 @@ def fits(
     dims: int,
     weights: Sequence[Array | jax.ShapeDtypeStruct],
     precision: Precision,
+    activation: Activation,
 ) -> bool:
     """Whether `fused_field` can take this network here: the dispatch rule.
 
-    bfloat16 products, hidden layers of 128 or 256 units, up to 3 coordinates and 8
-    outputs, enough points, and one Hopper GPU. (Several devices share a population by
+    bfloat16 products, ReLU, hidden layers of 128 or 256 units, up to 3 coordinates and
+    8 outputs, enough points, and one Hopper GPU. (Several devices share a population by
     XLA's partitioner, which cannot see into a program.)
     """
     return (
         precision is Precision.BFLOAT16
+        and activation.fused
         and points >= FEWEST
         and dims <= 3
         and len(weights) > 1
@@ -174,7 +177,7 @@ def _few(
 
 
 def _few_forward(deal, x, weights, biases):
-    h = hidden_of_few(x, weights[0], biases[0])
+    h = hidden_of_few(RELU, x, weights[0], biases[0])
     out, residuals = _rest(deal, h, weights[1:], biases[1:])
     return out, (x, weights[0], residuals)
 

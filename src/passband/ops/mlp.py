@@ -1,6 +1,7 @@
 """The multilayer perceptron: a plain reference, and the same in faster arithmetic."""
 
 import enum
+import functools
 from collections.abc import Sequence
 
 import jax
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, BFloat16, Float
 
+from ..activations import RELU, Activation
 from ..errors import InputError
 
 SMALL_FAN_IN = 16
@@ -45,39 +47,47 @@ def mlp(
     weights: Sequence[Float[Array, "_ _"]],
     biases: Sequence[Float[Array, " _"]],
     precision: Precision = Precision.FLOAT32,
+    activation: Activation = RELU,
 ) -> Float[Array, "*n _"]:
-    """ReLU layers and a linear one: `x @ W + b` all the way, float32 out."""
+    """`x @ W + b` all the way, the activation behind all but the last; float32 out."""
     hidden, last = _LAYERS[precision]
     if precision is Precision.BFLOAT16:
         if x.shape[-1] <= SMALL_FAN_IN and len(weights) > 1:
-            x = hidden_of_few(x, weights[0], biases[0])
+            x = hidden_of_few(activation, x, weights[0], biases[0])
             weights, biases = weights[1:], biases[1:]
         # Here and not inside a layer, so that the gradient of x is float32 again.
         x = x.astype(jnp.bfloat16)
     for W, b in zip(weights[:-1], biases[:-1], strict=True):
-        x = hidden(x, W, b)
+        x = hidden(activation, x, W, b)
     return last(x, weights[-1], biases[-1]).astype(jnp.float32)
 
 
-@jax.custom_vjp
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def hidden_of_few(
-    x: Float[Array, "*n f"], W: Float[Array, "f w"], b: Float[Array, " w"]
+    activation: Activation,
+    x: Float[Array, "*n f"],
+    W: Float[Array, "f w"],
+    b: Float[Array, " w"],
 ) -> BFloat16[Array, "*n w"]:
-    """`relu(x @ W + b)` of a few inputs: float32 sums, rounded once at the end."""
+    """The first hidden layer of a few inputs: float32 sums, rounded once at the end."""
+    return activation.forward(_sum_of_few(x, W, b)).astype(jnp.bfloat16)
+
+
+def _sum_of_few(x: Array, W: Array, b: Array) -> Array:
     y = b
     for i in range(x.shape[-1]):
         y = y + x[..., i : i + 1] * W[i]
-    return jax.nn.relu(y).astype(jnp.bfloat16)
+    return y
 
 
-def _few_forward(x: Array, W: Array, b: Array):
-    h = hidden_of_few(x, W, b)
-    return h, (x, W, h)
+def _few_forward(activation: Activation, x: Array, W: Array, b: Array):
+    h, kept = _activate(activation, _sum_of_few(x, W, b))
+    return h, (x, W, kept)
 
 
-def _few_backward(residuals, g: Array):
-    x, W, h = residuals
-    g = jnp.where(h > 0, g, 0)
+def _few_backward(activation: Activation, residuals, g: Array):
+    x, W, kept = residuals
+    g = _through(activation, kept, g)
     points = tuple(range(g.ndim - 1))
     return *slopes_of_few(x, W, g), jnp.sum(g, axis=points, dtype=jnp.float32)
 
@@ -85,7 +95,7 @@ def _few_backward(residuals, g: Array):
 def slopes_of_few(
     x: Float[Array, "*n f"], W: Float[Array, "f w"], g: BFloat16[Array, "*n w"]
 ) -> tuple[Float[Array, "*n f"], Float[Array, "f w"]]:
-    """Gradients of a few inputs and their weights, from that before the ReLU."""
+    """Gradients of a few inputs and their weights, from that of their sums."""
     # Twice 8 bits of x for the product with g. `astype` and back would be taken for
     # nothing by XLA, which is allowed to keep more precision than was asked for.
     coarse = lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)
@@ -100,6 +110,21 @@ def slopes_of_few(
 
 
 hidden_of_few.defvjp(_few_forward, _few_backward)
+
+
+def _activate(activation: Activation, y: Array) -> tuple[Array, Array]:
+    """A layer's output in bfloat16, and what its backward pass is to know of it."""
+    if activation.pullback is None:
+        h, slope = jax.jvp(activation.forward, (y,), (jnp.ones_like(y),))
+        return h.astype(jnp.bfloat16), slope.astype(jnp.bfloat16)
+    # The output itself, so that the sum before it is never written, and bias and
+    # activation can ride on the matrix product.
+    h = activation.forward(y).astype(jnp.bfloat16)
+    return h, h
+
+
+def _through(activation: Activation, kept: Array, g: Array) -> Array:
+    return kept * g if activation.pullback is None else activation.pullback(kept, g)
 
 
 def _dense_float32(x: Array, W: Array, b: Array) -> Array:
@@ -140,28 +165,34 @@ def _last_backward(residuals, g: Array):
     return _bfloat16_backward(x, W, g)
 
 
-@jax.custom_vjp
-def _hidden_bfloat16(x: Array, W: Array, b: Array) -> Array:
-    return jax.nn.relu(_bfloat16(x, W, b))
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _hidden_bfloat16(activation: Activation, x: Array, W: Array, b: Array) -> Array:
+    return activation.forward(_sum(activation, x, W, b)).astype(jnp.bfloat16)
 
 
-def _hidden_forward(x: Array, W: Array, b: Array):
-    # The mask comes from the layer's output, so that the sum before the ReLU is never
-    # written and bias and ReLU can ride on the matrix product.
-    h = jax.nn.relu(_bfloat16(x, W, b))
-    return h, (x, W, h)
+def _sum(activation: Activation, x: Array, W: Array, b: Array) -> Array:
+    if activation.pullback is not None:
+        return _bfloat16(x, W, b)
+    # A sine turns faster than its sum, so that rounding the sum would cost accuracy.
+    half = W.astype(jnp.bfloat16)
+    return jnp.dot(x, half, preferred_element_type=jnp.float32) + b
 
 
-def _hidden_backward(residuals, g: Array):
-    x, W, h = residuals
-    return _bfloat16_backward(x, W, jnp.where(h > 0, g, 0))
+def _hidden_forward(activation: Activation, x: Array, W: Array, b: Array):
+    h, kept = _activate(activation, _sum(activation, x, W, b))
+    return h, (x, W, kept)
+
+
+def _hidden_backward(activation: Activation, residuals, g: Array):
+    x, W, kept = residuals
+    return _bfloat16_backward(x, W, _through(activation, kept, g))
 
 
 _last_bfloat16.defvjp(_last_forward, _last_backward)
 _hidden_bfloat16.defvjp(_hidden_forward, _hidden_backward)
 
 _LAYERS = {
-    Precision.FLOAT32: (lambda *a: jax.nn.relu(_dense_float32(*a)), _dense_float32),
-    Precision.TF32: (lambda *a: jax.nn.relu(_dense_tf32(*a)), _dense_tf32),
+    Precision.FLOAT32: (lambda f, *a: f.forward(_dense_float32(*a)), _dense_float32),
+    Precision.TF32: (lambda f, *a: f.forward(_dense_tf32(*a)), _dense_tf32),
     Precision.BFLOAT16: (_hidden_bfloat16, _last_bfloat16),
 }

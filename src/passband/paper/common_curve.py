@@ -4,6 +4,9 @@ import dataclasses
 
 import numpy as np
 
+from ..field import Field
+from ..mappings import FourierFeatures
+
 KNOTS = (0.2, 0.4, 0.6, 0.8)
 FREE = 4 + len(KNOTS)
 
@@ -81,6 +84,13 @@ def fit_curve(widths: np.ndarray, errors: np.ndarray) -> CommonCurve:
         between,
         float(1 - together / np.sum((y - y.mean()) ** 2)),
     )
+
+
+def rms_frequency(field: Field) -> float:
+    """The width of a dot: the root mean square of its network's frequencies."""
+    assert isinstance(field.encoding, FourierFeatures)
+    b = np.asarray(field.encoding.frequencies, np.float64)
+    return float(np.sqrt(np.mean(b**2)))
 
 
 def _basis(x: np.ndarray, knots: np.ndarray) -> np.ndarray:

@@ -3,32 +3,33 @@
 import dataclasses
 import math
 import time
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from .. import theory
 from ..data.noise import DenseSignals, power_law_signals
-from ..field import Field, make_field, standard
+from ..field import Field
 from ..ops.without_autotune import jit_without_autotune
 from ..tasks.signal1d import Signal1D, signal_tasks
-from ..train.loop import Config, start
-from ..train.population import population_chunk_without_autotune, stack
-from ..train.state import sgd
-from ..train.work import count
-from .item import Preset, Progress
+from ..train import driver
+from ..train.driver import Config
+from ..train.optimisers import sgd
+from . import published
+from .fig2 import LAYERS, POWERS, WIDTH, N
+from .item import Number, Preset, Progress
+from .signal_runs import dense_word, network
 
 # In the order of the 2020 keys.
-POWERS = ("0", "0.5", "1", "1.5", "2", "inf")
 NAMES = (*(f"p={p}" for p in POWERS), "none")
-WORDS = (*(f"dense:p={p},m=16,norm=1" for p in POWERS), "none:shift=-0.5")
-N, C = 32, 8
-LAYERS, WIDTH = 4, 1024
+WORDS = (*(dense_word(p, N) for p in POWERS), "none:shift=-0.5")
+C = 8
 RATE, END = 1e-5, 0.5
 """The paper's learning rate, and what its 50,000 steps amount to in time."""
+TABLES = {"train": published.FIG3_TRAIN, "test": published.FIG3_TEST}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +90,54 @@ class Study:
         return theory.band_errors(seen - self.signal.y_train[0].astype(np.float64))
 
 
+class Losses:
+    """Mean squared errors of the networks and of the two theories, over time."""
+
+    def __init__(self, found: Study):
+        self.comparable = is_paper_size(found.size)
+        self.signal = found.signal
+        self.by: dict[tuple[str, str], np.ndarray] = {}
+        for column, outputs in (
+            ("observed", found.outputs),
+            ("as-coded", found.coded),
+            ("eq3", found.flow),
+        ):
+            train, test = found.errors(outputs)
+            self.by["train", column], self.by["test", column] = train, test
+
+    def final(self, part: str, column: str) -> np.ndarray:
+        """The last errors of all mappings, in the order of `NAMES`."""
+        return self.by[part, column][:, -1]
+
+    def cells(self, part: str) -> dict[tuple[str, str], float]:
+        """The last errors by mapping and column, as the printed tables have them."""
+        return {
+            (name, column): float(value)
+            for column in ("observed", "as-coded", "eq3")
+            for name, value in zip(NAMES, self.final(part, column), strict=True)
+        }
+
+    def numbers(
+        self, names: Sequence[str], columns: Sequence[str]
+    ) -> tuple[Number, ...]:
+        """Each last error beside the printed one, where there is one."""
+        found = []
+        for part, printed in TABLES.items():
+            ours = self.cells(part)
+            for name in names:
+                for column in columns:
+                    cell = printed.get((name, column))
+                    found.append(
+                        Number(
+                            f"{name} {part} MSE, {column}",
+                            None if cell is None else cell.value,
+                            ours[name, column],
+                            comparable=self.comparable and cell is not None,
+                        )
+                    )
+        return tuple(found)
+
+
 def signal_2020() -> tuple[DenseSignals, Array]:
     """The signal of 2020, from PRNGKey(0) itself, and the seven networks' keys."""
     with jax.threefry_partitionable(False):
@@ -119,13 +168,7 @@ def _study(size: Size, progress: Progress) -> Study:
     )
     steps = np.arange(0, size.steps + 1, size.every)
     (task,) = signal_tasks(signal)
-    # The plain network has one input and not 32: another shape, so another program.
-    outputs = np.concatenate(
-        [
-            _train(task, fields[part], size.rate * shares[part], size, progress)
-            for part in (slice(0, 6), slice(6, 7))
-        ]
-    )
+    outputs = _train(task, fields, size.rate * shares, size, progress)
     progress("theory")
     times = steps * size.rate
     flow, coded = np.empty_like(outputs), np.empty_like(outputs)
@@ -137,21 +180,6 @@ def _study(size: Size, progress: Progress) -> Study:
             decay[i] = share * theory.circulant_eigenvalues(row)
     seconds = time.perf_counter() - begun
     return Study(signal, size, times, outputs, flow, coded, decay, seconds)
-
-
-def network(word: str, key: Array, width: int) -> Field:
-    """A network as it starts, with the random bits of 2020."""
-    return make_field(
-        word,
-        d=1,
-        out=1,
-        key=key,
-        layers=LAYERS,
-        width=width,
-        output="identity",
-        init=standard,
-        bits2020=True,
-    )
 
 
 def _kernel(field: Field, signal: DenseSignals, width: int) -> np.ndarray:
@@ -177,27 +205,24 @@ def _train(
     progress: Progress,
 ) -> np.ndarray:
     """Plain descent on all points; the outputs (runs, times, cn) along the way."""
-    optimiser = sgd()
-    states = [
-        start(
-            field,
-            Config(size.steps, float(rate), size.every, precision="float32"),
-            key=jax.random.key(0),  # full batches: nothing is drawn
-            optimiser=optimiser,
-        )
-        for field, rate in zip(fields, rates, strict=True)
-    ]
-    tasks, axes = stack([task] * len(fields))
-    state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-    seen = [_outputs(state.field, task.grid)]
-    for done in range(size.every, size.steps + 1, size.every):
-        state, _ = population_chunk_without_autotune(
-            tasks, state, axes, optimiser, size.every
-        )
-        seen.append(_outputs(state.field, task.grid))
-        progress(f"{len(fields)} networks, step {done} of {size.steps}")
-    count(state.field, task.step_points, size.steps * len(fields))
-    return np.stack([np.asarray(s, np.float64) for s in seen], axis=1)
+    steps = range(0, size.steps + 1, size.every)
+    seen = np.empty((len(fields), len(steps), len(task.grid)))
+
+    def on_stop(step: int, places: list[int], stacked: Field) -> None:
+        seen[places, step // size.every] = _outputs(stacked, task.grid)
+        progress(f"{len(places)} networks, step {step} of {size.steps}")
+
+    driver.train(
+        [task] * len(fields),
+        fields,
+        Config(size.steps, every=size.every, precision="float32"),
+        keys=[jax.random.key(0)] * len(fields),  # full batches: nothing is drawn
+        lrs=rates.tolist(),
+        optimiser=sgd(),
+        stops=steps,
+        on_stop=on_stop,
+    )
+    return seen
 
 
 @jit_without_autotune

@@ -1,20 +1,28 @@
 """Fig. 1: four tasks without and with Fourier features, from their own figures."""
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..plot.panels import name_below, write_at
+from ..plot.style import INK, MUTED, RULE, axes_at, colour_of, new_figure, styled
 from .fig15 import ROWS as IMAGE_ROWS
 from .fig16 import decoded
 from .item import Assembled, Number, Outcome, Preset, judge
 from .packed_pictures import packed, unpacked
-from .shape_runs import ROWS as SHAPE_ROWS
+from .study import ROWS as SHAPE_ROWS
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PAIR = ("none", "gaussian")
+PAIR_TITLES = (
+    "No Fourier features\n$\\gamma(v) = v$",
+    "With Fourier features\n$\\gamma(v) = \\mathrm{FF}(v)$",
+)
 WIDE = 256
 """Pixels of a panel, at most."""
 
@@ -66,22 +74,32 @@ class Fig1(Assembled):
             settings={"parts": self.parts, "mappings": PAIR},
         )
 
+    @styled
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.overview import opening_figure
-
-        found = outcome.arrays
+        """The network, then a column for each task: without features over with them."""
+        found, side = outcome.arrays, 1.75
         names = [name for name in TASKS if f"{name}.scores" in found]
-        without, features = (
-            [unpacked(found[f"{name}.{row}"]) for name in names] for row in PAIR
+        step = side + 0.3
+        figure = new_figure(
+            2.8 + len(names) * (side + 0.1) + 0.1, 0.5 + 2 * step + 0.08
         )
-        captions = []
-        for name in names:
-            unit = TASKS[name][2]
-            places = 3 if unit == "IoU" else 2
-            one, other = (f"{s:.{places}f} {unit}" for s in found[f"{name}.scores"])
-            captions.append((one, other))
-        heads = [f"{TASKS[name][1]}" for name in names]
-        return {self.id: opening_figure(heads, without, features, captions)}
+        _draw_network(axes_at(figure, 0.1, 0.4, 2.2, 2 * step))
+        for i, row in enumerate(PAIR):
+            top = 0.5 + i * step
+            write_at(figure, 2.56, top + side / 2, PAIR_TITLES[i], rotation=90,
+                     ha="center", fontsize=8.5, color=colour_of(row))  # fmt: skip
+            for k, name in enumerate(names):
+                _, head, unit, _ = TASKS[name]
+                axes = axes_at(figure, 2.8 + k * (side + 0.1), top, side, side)
+                axes.imshow(unpacked(found[f"{name}.{row}"]), interpolation="nearest")
+                axes.set_axis_off()
+                if i == 0:
+                    axes.set_title(f"({'bcde'[k]}) {head}", fontsize=8.5)
+                places = 3 if unit == "IoU" else 2
+                score = f"{found[f'{name}.scores'][i]:.{places}f} {unit}"
+                name_below(axes, score, 0.03, va="top", fontsize=8.5, clip_on=False,
+                           fontweight="bold" if i else "normal")  # fmt: skip
+        return {self.id: figure}
 
 
 def _image(arrays: Mapping[str, np.ndarray]) -> Pair | None:
@@ -120,6 +138,36 @@ TASKS: dict[str, tuple[str, str, str, Taken]] = {
     "view": ("fig19", "Inverse rendering\n$(x,y,z) \\to$ RGB, density", "dB", _view),
 }
 ITEM = Fig1()
+
+
+def _draw_network(axes: "Axes") -> None:
+    """A coordinate goes in at the top, a colour comes out at the bottom."""
+    axes.set_xlim(0, 10)
+    axes.set_ylim(0, 20)
+    axes.set_axis_off()
+    axes.set_title("(a) Coordinate network", fontsize=8.5)
+    axes.text(5, 18.7, "$v = (x, y)$", ha="center", va="center", fontsize=10)
+    axes.text(5, 14.9, "$\\gamma(v)$", ha="center", va="center", fontsize=11,
+              bbox={"boxstyle": "round,pad=0.5", "facecolor": "#FBE9DD",
+                    "edgecolor": colour_of("gaussian")})  # fmt: skip
+    layers = [(12.0, 3), (9.2, 5), (6.4, 5), (3.6, 3)]
+    for (y, count), (below, more) in itertools.pairwise(layers):
+        for x in _spread(count):
+            for to in _spread(more):
+                axes.plot([x, to], [y, below], color=RULE, lw=0.7, zorder=1)
+    inks = ("#C8503C", "#3F8F5B", "#3B62A8")
+    for k, (y, count) in enumerate(layers):
+        colours = inks if k == len(layers) - 1 else [INK] * count
+        axes.scatter(_spread(count), [y] * count, s=42, c=list(colours), zorder=2)
+    axes.text(5, 1.6, "$(r, g, b)$", ha="center", va="center", fontsize=10)
+    for start, end in ((18.0, 16.3), (13.6, 12.6), (3.0, 2.3)):
+        axes.annotate("", (5, end), (5, start),
+                      arrowprops={"arrowstyle": "->", "color": MUTED})  # fmt: skip
+
+
+def _spread(count: int) -> np.ndarray:
+    """Places of a layer's units, side by side about the middle."""
+    return 5 + 1.6 * (np.arange(count) - (count - 1) / 2)
 
 
 def _at(scores: np.ndarray, rows: "list[str] | tuple[str, ...]", row: str) -> float:

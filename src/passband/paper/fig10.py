@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .image_runs import STEPS, Run, load_pictures, scaled_word, train_runs
+from .image_study import STEPS, Run, load_pictures, scaled_word, train_runs
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .packed_pictures import packed, predicted, unpacked
 

@@ -12,15 +12,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..data.sinusoids import ANGLES, RADII, Sinusoid, sinusoids
+from ..domain import grid_coords
 from ..field import make_field
 from ..ops.mlp import Precision
-from ..tasks.image import grid_coords, split_pixels
+from ..plot.panels import band_figure
+from ..plot.style import styled
+from ..tasks.image import split_pixels
 from ..tasks.metrics import psnr
 from ..tasks.regression import RegressionTask
-from ..train.loop import Config
-from ..train.population import run_population
+from ..train import driver
+from ..train.driver import Config
 from . import published
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
+from .readings import SMALLER, compared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,11 +106,24 @@ class Fig11(Item):
             },
         )
 
+    @styled
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.angle_curves import angle_figure
-
-        scores = {name: outcome.arrays[name].mean(axis=1) for name in WORDS}
-        return {self.id: angle_figure(outcome.arrays["angles"], scores)}
+        """PSNR against the angle, flat where no direction is favoured."""
+        figure = band_figure(
+            outcome.arrays["angles"],
+            {name: outcome.arrays[name].mean(axis=1) for name in WORDS},
+            xlabel="Angle of the wave",
+            ylabel="PSNR (dB)",
+            marker="o",
+            markersize=4,
+        )
+        [axes] = figure.axes
+        axes.set_xlim(-0.03, math.pi + 0.03)  # a whole dot at either end
+        axes.set_xticks(
+            np.linspace(0, math.pi, 5),
+            ["0", r"$\pi/4$", r"$\pi/2$", r"$3\pi/4$", r"$\pi$"],
+        )
+        return {self.id: figure}
 
 
 ITEM = Fig11()
@@ -151,7 +168,7 @@ def train(word: str, setting: Setting, progress: Progress) -> np.ndarray:
             RegressionTask(coords, jnp.asarray(y[learned]), low, high, setting.batch)
             for y in waves
         ]
-        trained, _ = run_population(
+        trained, _ = driver.train(
             [task for task in tasks for _ in keys],
             fields * len(waves),
             config,
@@ -243,14 +260,9 @@ def _claims(
 
 
 def _near(numbers: tuple[Number, ...]) -> Claim:
-    apart = {
-        n.name: n.ours - n.printed
-        for n in numbers
-        if n.comparable and n.ours is not None and n.printed is not None
-    }
+    apart = {n.name: n.ours - n.printed for n in compared(numbers)}
     return judge(
         f"what was read off the plot is ours to {WITHIN:g} dB",
         all(abs(a) <= WITHIN for a in apart.values()) if apart else None,
-        "; ".join(f"{name} {a:+.2f} dB" for name, a in apart.items())
-        or "this preset is smaller than the paper's run",
+        "; ".join(f"{name} {a:+.2f} dB" for name, a in apart.items()) or SMALLER,
     )

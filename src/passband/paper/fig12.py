@@ -4,9 +4,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .convergence import NAMES, Study, study
-from .fig3 import NOTES, arrays, figure, settings
-from .fig3_claims import BINS, Losses, ordering_claims, printed_claims
+from .convergence import NAMES, Losses, Study, study
+from .fig3 import (
+    BINS,
+    NOTES,
+    arrays,
+    each,
+    figure,
+    ordering_claims,
+    printed_claims,
+    settings,
+)
 from .item import Claim, Item, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
@@ -60,8 +68,7 @@ def gradual_claims(found: Study) -> tuple[Claim, ...]:
                 f"p = 0, 1, 2: the lower, the faster in the {name} frequencies "
                 f"(bin {BINS[b]})",
                 bool(np.all(np.diff(left[steps]) > 0)),
-                "mean over time of what is left: "
-                + ", ".join(f"{n} {v:.2f}" for n, v in zip(NAMES, left, strict=True)),
+                "mean over time of what is left: " + each(left, ".2f"),
             )
         )
     return tuple(claims)

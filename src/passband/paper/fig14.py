@@ -9,9 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..field import make_field
+from ..plot.panels import band_figure, half_turn_ticks
+from ..plot.style import styled
 from ..tasks.regression import RegressionTask
-from ..train.loop import Config
-from ..train.population import run_population
+from ..train import driver
+from ..train.driver import Config
 from . import published
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .readings import readings
@@ -78,12 +80,22 @@ class Fig14(Item):
             },
         )
 
+    @styled
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.stationarity import stationarity_figure
-
-        arrays = outcome.arrays
-        errors = {name: arrays[name] for name in WORDS}
-        return {self.id: stationarity_figure(arrays["centres"], errors)}
+        """Error against where the bump sits: flat if the kernel is stationary."""
+        centres = outcome.arrays["centres"]
+        figure = band_figure(
+            centres,
+            {name: outcome.arrays[name] for name in WORDS},
+            xlabel="Centre of the target",
+            ylabel="Mean squared error",
+            least=0.05,
+        )
+        [axes] = figure.axes
+        axes.set_yscale("log")
+        axes.set_xlim(centres.min(), centres.max())
+        half_turn_ticks(axes, math.pi)
+        return {self.id: figure}
 
 
 def shifts(count: int) -> np.ndarray:
@@ -126,7 +138,7 @@ def train(words: list[str], centres: np.ndarray, setting: Setting) -> np.ndarray
     # A step's loss is that of the weights before it: one more step reads the last.
     config = Config(setting.steps + 1, setting.rate, setting.steps + 1, "float32")
     rows = [fields[k : k + len(keys)] for k in range(0, len(fields), len(keys))]
-    _, histories = run_population(
+    _, histories = driver.train(
         tasks * len(words),
         [field for row in rows for _ in centres for field in row],
         config,

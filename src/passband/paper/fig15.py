@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .image_runs import Run, load_pictures, train_runs
+from ..plot.picture_grid import picture_grid
+from ..plot.style import label_of
+from .image_study import ONE_PICTURE, SETS, STUDY, load_pictures, train_runs
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge, ordered
 from .packed_pictures import packed, predicted, unpacked
-from .table3 import RATES, ROWS, SETS, word_of
-from .table3 import Setting as TableSetting
+from .study import ROWS, Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,20 +20,8 @@ SHOWN = {"natural": (0, 8, 12), "text": (0, 1)}
 FEWER = {"natural": (0,), "text": (0,)}
 """Those of the presets that run on other pictures."""
 
-
-@dataclasses.dataclass(frozen=True)
-class Setting(TableSetting):
-    """The sizes of a preset; the defaults are the paper's."""
-
-    crop: int = 144
-    """Side of the square that the figure shows, at its own pixels."""
-
-
-SETTINGS = {
-    Preset.SMOKE: Setting(images=1, side=48, m=32, width=32, steps=100, crop=32),
-    Preset.SMALL: Setting(images=1, side=96, m=96, width=96, steps=300, crop=80),
-    Preset.FULL: Setting(),
-}
+CROPS = {Preset.SMOKE: 32, Preset.SMALL: 80, Preset.FULL: 144}
+"""Side of the square that the figure shows, at its own pixels."""
 
 
 class Fig15(Item):
@@ -52,35 +41,39 @@ class Fig15(Item):
     )
 
     def run(self, preset: Preset, progress: Progress) -> Outcome:
-        setting = SETTINGS[preset]
+        sizes, crop = ONE_PICTURE[preset], CROPS[preset]
         full = preset is Preset.FULL
         shown = SHOWN if full else FEWER
         names = [f"{name} {k}" for name in SETS for k in shown[name]]
         pictures = np.concatenate(
             [
-                load_pictures(name, max(shown[name]) + 1, setting.side, full=full)[
+                load_pictures(name, max(shown[name]) + 1, sizes.side, full=full)[
                     list(shown[name])
                 ]
                 for name in SETS
             ]
         )
         runs = [
-            Run(k, word_of(row, _set(name), setting), RATES[_set(name)].get(row, 1e-3))
+            Run(
+                k,
+                STUDY.word(row, _set(name), sizes),
+                STUDY.lr(row, _set(name), sizes),
+            )
             for k, name in enumerate(names)
             for row in ROWS
         ]
         trained = train_runs(
             pictures,
             runs,
-            steps=setting.steps,
-            width=setting.width,
-            precision=setting.precision,
+            steps=sizes.steps,
+            width=sizes.width,
+            precision=sizes.precision,
             progress=progress,
         )
         psnr = trained.test.reshape(len(names), len(ROWS))
         arrays: dict[str, np.ndarray] = {"psnr": psnr, "names": np.asarray(names)}
         for k, name in enumerate(names):
-            box = detailed_square(pictures[k], setting.crop)
+            box = detailed_square(pictures[k], crop)
             arrays[f"{name}.target"] = packed(pictures[k][box])
             for j, row in enumerate(ROWS):
                 field = trained.fields[k * len(ROWS) + j]
@@ -95,8 +88,9 @@ class Fig15(Item):
             claims=tuple(_claims(names, psnr, preset)),
             arrays=arrays,
             settings={
-                **dataclasses.asdict(setting),
-                "images": len(names),
+                **dataclasses.asdict(sizes),
+                "count": len(names),
+                "crop": crop,
                 "precision": trained.precision,
                 "keys": "2020: PRNGKey(10) for B and weights of every picture",
                 "panels": "the most detailed square of each picture, as JPEG",
@@ -104,9 +98,6 @@ class Fig15(Item):
         )
 
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.picture_grid import picture_grid
-        from ..plot.style import label_of
-
         psnr, names = outcome.arrays["psnr"], outcome.arrays["names"].tolist()
         columns = ("target", *ROWS)
         figure = picture_grid(

@@ -1,28 +1,40 @@
 """Fig. 16: normal maps of table 4's networks beside those of the meshes."""
 
+import math
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..export.normals import Camera, field_normals, mesh_normals, normal_picture
 from ..field import Field
 from ..model_file import save
+from ..plot.style import (
+    MUTED,
+    axes_at,
+    colour_of,
+    label_of,
+    new_figure,
+    readable,
+    styled,
+)
 from . import published
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
-from .shape_runs import (
+from .shape_study import (
     POINTS,
-    ROWS,
-    SETTINGS,
-    Setting,
+    STUDY,
     Shape,
+    ShapeSizes,
+    iou_of,
     labelled,
+    labels_of,
     settings_of,
-    trained,
 )
-from .table4 import labels_of, scores
+from .study import ROWS, Network
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,12 +65,13 @@ class Fig16(Item):
     )
 
     def run(self, preset: Preset, progress: Progress) -> Outcome:
-        setting = SETTINGS[preset]
+        setting = STUDY.sizes[preset]
         labels_of(setting, progress)
-        iou, _ = scores(setting, progress)
-        panels, apart = _panels(setting, SIZES[preset], progress)
+        rows = STUDY.of_rows(setting, progress)
+        iou = iou_of(rows)
+        panels, apart = _panels(rows, setting, SIZES[preset], progress)
         sizes = {name: labelled(name, setting).ply_bytes for name in setting.shapes}
-        model = _model_bytes(trained(setting)["gaussian"].networks[0].field)
+        model = _model_bytes(rows["gaussian"][0].field)
         return Outcome(
             numbers=(
                 *_numbers(sizes, model, setting, full=preset is Preset.FULL),
@@ -84,11 +97,9 @@ class Fig16(Item):
         )
 
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.normal_maps import normal_maps
-
         arrays = outcome.arrays
         names = [k.removeprefix("panels.") for k in arrays if k.startswith("panels.")]
-        figure = normal_maps(
+        figure = _normal_maps(
             [decoded(arrays[f"panels.{name}"]) for name in names],
             [arrays[f"iou.{name}"] for name in names],
             shapes=names,
@@ -109,20 +120,19 @@ def camera_of(name: str, size: int) -> Camera:
 
 
 def _panels(
-    setting: Setting, size: int, progress: Progress
+    rows: dict[str, list[Network]], setting: ShapeSizes, size: int, progress: Progress
 ) -> tuple[dict[str, np.ndarray], dict[str, float]]:
     """Panels (1 + rows, size, size, 2) of every shape, and each row's error of angle.
 
     The error is the mean over pixels, in degrees, where mesh and network are hit.
     """
-    rows = trained(setting)
     panels, angles = {}, {row: [] for row in ROWS}
     # Marching along rays is the host's work, most of it: one thread for every map.
     with ThreadPoolExecutor() as pool:
         maps = {}
         for i, name in enumerate(setting.shapes):
             shape, camera = labelled(name, setting), camera_of(name, size)
-            fields = [rows[row].networks[i].field for row in ROWS]
+            fields = [rows[row][i].field for row in ROWS]
             corners, faces = shape.mesh.vertices, shape.mesh.faces
             maps[name] = [
                 pool.submit(mesh_normals, corners, faces, camera=camera),
@@ -184,7 +194,7 @@ def _model_bytes(field: Field) -> int:
 
 
 def _numbers(
-    sizes: dict[str, int], model: int, setting: Setting, *, full: bool
+    sizes: dict[str, int], model: int, setting: ShapeSizes, *, full: bool
 ) -> tuple[Number, ...]:
     printed = {column: cell.value for (_, column), cell in published.FIG16_MB.items()}
     numbers = [Number("MB of a network", printed["model"], model / 1e6, None, full)]
@@ -200,7 +210,7 @@ def _claims(
     apart: dict[str, float],
     sizes: dict[str, int],
     model: int,
-    setting: Setting,
+    setting: ShapeSizes,
     preset: Preset,
 ) -> tuple[Claim, ...]:
     full, judged = preset is Preset.FULL, preset is not Preset.SMOKE
@@ -229,3 +239,75 @@ def _claims(
             + ", ".join(f"{s} {size / 1e6:.1f} MB" for s, size in sizes.items()),
         ),
     )
+
+
+DPI = 150  # of `png_bytes`: a pixel of a panel is one of the picture, or 2 x 2
+LEAST, GAP, MARGIN = 1.1, 0.08, 0.16
+TITLES, CAPTION = 0.32, 0.3
+
+
+@styled
+def _normal_maps(
+    panels: Sequence[ArrayLike],
+    scores: Sequence[ArrayLike],
+    *,
+    shapes: Sequence[str],
+    mappings: Sequence[str],
+    mesh_bytes: Sequence[int],
+    model_bytes: int,
+) -> "Figure":
+    """A row a shape: the mesh's normals, then each network's, with its IoU below.
+
+    Args:
+        panels: for each shape (1 + mappings, rows, cols, 3) uint8 on white.
+        scores: for each shape the boundary IoU of every mapping.
+    """
+    columns = 1 + len(mappings)
+    pictures = [_cut(np.asarray(p)) for p in panels]
+    inch = DPI / math.ceil(LEAST * DPI / pictures[0].shape[2])
+    panel = pictures[0].shape[2] / inch
+    heights = [p.shape[1] / inch for p in pictures]
+    width = 2 * MARGIN + columns * panel + (columns - 1) * GAP
+    height = TITLES + sum(heights) + CAPTION * len(panels) + MARGIN
+    figure = new_figure(width, height)
+
+    def write(text: str, column: int, down: float, **options) -> None:
+        middle = MARGIN + column * (panel + GAP) + panel / 2
+        figure.text(middle / width, 1 - down / height, text, ha="center", **options)
+
+    for column, word in enumerate(("Mesh", *mappings)):
+        colour = readable(colour_of(word))
+        bold = {"fontweight": "bold", "color": colour, "fontsize": 9.5}
+        write(label_of(word), column, TITLES - 0.12, **bold)
+    top = TITLES
+    for i, name in enumerate(shapes):
+        for column, picture in enumerate(pictures[i]):
+            left = MARGIN + column * (panel + GAP)
+            axes = axes_at(figure, left, top, panel, heights[i])
+            axes.imshow(picture, interpolation="nearest")
+            axes.set_axis_off()
+        top += heights[i]
+        mesh = f"{name.capitalize()} {_megabytes(mesh_bytes[i])}"
+        write(mesh, 0, top + 0.15, fontsize=8)
+        values = np.asarray(scores[i], float)
+        for column, value in enumerate(values, 1):
+            best = {"fontweight": "bold"} if value == values.max() else {}
+            write(f"IoU {value:.3f}", column, top + 0.15, fontsize=8, **best)
+        top += CAPTION
+    note = f"IoU near the surface; each network {_megabytes(model_bytes)}"
+    figure.text(1 - MARGIN / width, MARGIN / 2 / height, note, ha="right", va="center",
+                fontsize=8, color=MUTED)  # fmt: skip
+    return figure
+
+
+def _cut(panels: np.ndarray) -> np.ndarray:
+    """A row's panels without the white above and below all of them."""
+    drawn = np.flatnonzero((panels < 255).any(axis=(0, 2, 3)))
+    if not len(drawn):
+        return panels
+    pad = panels.shape[1] // 32
+    return panels[:, max(0, drawn[0] - pad) : drawn[-1] + 1 + pad]
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:.2g} MB" if count < 1e7 else f"{count / 1e6:.0f} MB"

@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .ct_runs import ROWS, SETS
+from ..plot.picture_grid import picture_grid
+from .ct_study import OTHERS, SETS, STUDY
 from .item import Item, Number, Outcome, Preset, Progress, judge, ordered
 from .packed_pictures import packed, unpacked
-from .table5 import OTHERS, networks
+from .study import ROWS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,10 +41,18 @@ class Fig17(Item):
     )
 
     def run(self, preset: Preset, progress: Progress) -> Outcome:
-        found = networks(preset, progress)
+        # The table's scores are of the same networks, and it has the others' too.
+        table, settings = STUDY.table(preset, progress)
+        shown = {n: {r: float(v[0]) for r, v in of.items()} for n, of in table.items()}
         numbers, claims, arrays = [], [], {}
-        for name in SETS:
-            scores = {row: float(v[0]) for row, v in found["scores"][name].items()}
+        for name, scores in shown.items():
+            truth = STUDY.load(name, STUDY.sizes[preset])
+            task = STUDY.tasks(truth[:1], STUDY.sizes[preset])[0]
+            found = STUDY.column(name, preset, progress).networks[name]
+            pictures = {"truth": truth[0]}
+            pictures |= {row: task.predict(of[0].field) for row, of in found.items()}
+            others = STUDY.without_network(name, preset)
+            pictures |= {row: of[0] for row, of in others.items()}
             numbers += [
                 Number(f"{name}, {row}, PSNR of this density", None, value)
                 for row, value in scores.items()
@@ -57,13 +66,12 @@ class Fig17(Item):
                 )
             )
             for row in NAMES:
-                arrays[f"{name}.{row}"] = packed(_bytes(found["pictures"][name][row]))
+                arrays[f"{name}.{row}"] = packed(_bytes(pictures[row]))
             arrays[f"{name}.psnr"] = np.asarray([scores[row] for row in NAMES[1:]])
-        shown = {r: [float(found["scores"][n][r][0]) for n in SETS] for r in ROWS}
         claims.append(
             ordered(
                 "the densities shown are ordered as in Table 5, in the mean of both",
-                shown,
+                {row: [shown[name][row] for name in SETS] for row in ROWS},
                 judged=preset is Preset.FULL,
             )
         )
@@ -71,12 +79,10 @@ class Fig17(Item):
             numbers=tuple(numbers),
             claims=tuple(claims),
             arrays=arrays,
-            settings={"precision": found["precision"], "words": found["words"]},
+            settings={key: settings[key] for key in ("precision", "words")},
         )
 
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.picture_grid import picture_grid
-
         rows, captions, best = [], [], []
         for name in SETS:
             rows.append([unpacked(outcome.arrays[f"{name}.{r}"]) for r in NAMES])

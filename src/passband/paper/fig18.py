@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..plot.picture_grid import picture_grid
 from .item import Item, Number, Outcome, Preset, Progress, judge, ordered
-from .mri_runs import SCALES
-from .table6 import ROWS, networks
+from .mri_study import COLUMN, SCALES, STUDY, volume_of
+from .study import ROWS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,10 +38,17 @@ class Fig18(Item):
     )
 
     def run(self, preset: Preset, progress: Progress) -> Outcome:
-        found = networks(preset, progress)
-        names = [name for name in TITLES if name in found["volumes"]]
-        planes = {name: _planes(found["volumes"][name]) for name in names}
-        scores = {name: float(v[0]) for name, v in found["scores"].items()}
+        # The table's scores are of the same networks, and it has the others' too.
+        table, settings = STUDY.table(preset, progress)
+        found = STUDY.volumes(preset, progress).networks[COLUMN]
+        volumes = {"truth": STUDY.load(COLUMN, STUDY.sizes[preset])[0]}
+        volumes |= {
+            r: volume_of(n[0].field, len(volumes["truth"])) for r, n in found.items()
+        }
+        volumes |= {row: of[0] for row, of in STUDY.without_network(preset)[0].items()}
+        names = [name for name in TITLES if name in volumes]
+        planes = {name: _planes(volumes[name]) for name in names}
+        scores = {name: float(v[0]) for name, v in table[COLUMN].items()}
         truth = planes["truth"].astype(float)
         errors = {k: float(np.abs(p - truth).mean() / 255) for k, p in planes.items()}
         return Outcome(
@@ -64,12 +72,10 @@ class Fig18(Item):
                 ),
             ),
             arrays=planes | {"psnr": np.asarray([scores[n] for n in names[1:]])},
-            settings={"precision": found["precision"], "words": found["words"]},
+            settings={key: settings[key] for key in ("precision", "words")},
         )
 
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.picture_grid import picture_grid
-
         names = [name for name in TITLES if name in outcome.arrays]
         rows = [[outcome.arrays[name][k] for name in names] for k in range(2)]
         scores = [""] + [f"{value:.2f} dB" for value in outcome.arrays["psnr"]]

@@ -1,15 +1,14 @@
 """Fig. 19: three views of Lego as four mappings have them."""
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..data.images import quantise
+from ..plot.picture_grid import picture_grid
 from .item import Item, Number, Outcome, Preset, Progress, judge, ordered
-from .nerf_runs import SETTINGS, precision, scene_of, scores, task_of
+from .nerf_study import STUDY, scene_of, scores, settings_of
 from .packed_pictures import packed, unpacked
-from .table7 import train_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,18 +34,19 @@ class Fig19(Item):
     )
 
     def run(self, preset: Preset, progress: Progress) -> Outcome:
-        fields, _ = train_rows(preset, ROWS, progress)
-        task, test = task_of(preset), scene_of(preset).test
-        assert test is not None
-        count = len(test.names)
-        places = PLACES if count > PLACES[-1] else range(min(3, count))
-        few = test.part(np.array(list(places)))
-        arrays = {"places": np.array(list(places))}
-        for k, pixels in enumerate(few.pixels):
-            arrays[f"truth {k}"] = packed(_panel(pixels / np.float32(255)))
-        for row in ROWS:
+        sizes = STUDY.sizes[preset]
+        networks = STUDY.of_rows(ROWS, sizes, progress)
+        scene = scene_of(sizes)
+        assert scene.test is not None
+        places = PLACES if sizes.test > PLACES[-1] else tuple(range(min(3, sizes.test)))
+        arrays = {"places": np.array(places)}
+        for k, place in enumerate(places):
+            truth = scene.test.pixels[place] / np.float32(255)
+            arrays[f"truth {k}"] = packed(_panel(truth))
+        for row, network in zip(ROWS, networks, strict=True):
             progress(f"{row}: rendering the views")
-            arrays[f"{row} psnr"], seen = scores(task, fields[row][-1], few)
+            found = scores(scene, sizes, network.field, places=places)
+            arrays[f"{row} psnr"], seen = found
             for k, picture in enumerate(seen):
                 arrays[f"{row} {k}"] = packed(_panel(picture))
         best = np.array([arrays[f"{row} psnr"] for row in ROWS]).argmax(axis=0)
@@ -72,16 +72,10 @@ class Fig19(Item):
                 ),
             ),
             arrays=arrays,
-            settings={
-                **dataclasses.asdict(SETTINGS[preset]),
-                "precision": precision(),
-                "keys": "2020: PRNGKey(0) for B and weights",
-            },
+            settings=settings_of(sizes, networks),
         )
 
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.picture_grid import picture_grid
-
         arrays = outcome.arrays
         count = len(arrays["places"])
         names = ("truth", *ROWS)

@@ -7,14 +7,29 @@ import numpy as np
 
 from .. import theory
 from ..mappings import Encoding
+from ..plot.panels import centred_spectrum, half_turn_ticks, name_below
+from ..plot.style import FAMILY_COLOURS, axes_at, new_figure, styled
 from ..words import parse_mapping
 from . import published
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
+from .signal_runs import dense_word
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 POWERS = ("0", "0.5", "1", "1.5", "2", "inf")
+# The paper runs from orange over green to crimson as p grows; these are the nearest of
+# the style's colours, which are told apart by every eye.
+NEAREST = ("gaussian", "dense", "basic", "uniform", "octaves", "laplace")
+POWER_COLOURS = {
+    f"p={p}": FAMILY_COLOURS[family] for p, family in zip(POWERS, NEAREST, strict=True)
+} | {"none": FAMILY_COLOURS["none"]}
+POWER_LABELS = {
+    **{f"p={p}": f"$p = {p}$" for p in POWERS},
+    "p=inf": r"$p = \infty$",
+    "none": "No mapping",
+}
 N = 32
 LAYERS, WIDTH = 4, 1024
 BINS = (0, 1, 2, 5, 10, 15, 16)
@@ -56,12 +71,35 @@ class Fig2(Item):
             settings={"n": N, "layers": LAYERS, "width": WIDTH, "precision": "float64"},
         )
 
+    @styled
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.power_laws import kernels_figure
-
-        data = outcome.arrays
-        rows = {f"p={p}": data[f"row {p}"] for p in POWERS}
-        return {"fig2": kernels_figure(data["plain"], data["basic"], rows)}
+        """Two kernel matrices, and stationary kernels in space and frequency."""
+        figure = new_figure(13.2, 3.35)
+        for left, name, title in (
+            (0.4, "plain", "(a) No mapping NTK"),
+            (3.3, "basic", "(b) Basic mapping NTK"),
+        ):
+            axes = axes_at(figure, left, 0.3, 2.35, 2.35)
+            _draw_matrix(axes, outcome.arrays[name])
+            name_below(axes, title, 0.2)
+        space = axes_at(figure, 6.2, 0.3, 2.6, 2.35)
+        spectrum = axes_at(figure, 9.35, 0.3, 2.6, 2.35)
+        across = np.linspace(-0.5, 0.5, N + 1)
+        for p in POWERS:
+            row = outcome.arrays[f"row {p}"].astype(float)
+            bins = centred_spectrum(np.abs(np.fft.fft(row)))
+            colour, label = POWER_COLOURS[f"p={p}"], POWER_LABELS[f"p={p}"]
+            space.plot(across, centred_spectrum(row), color=colour)
+            spectrum.semilogy(across, bins, color=colour, label=label)
+        for axes, title in (
+            (space, "(c) NTK spatial"),
+            (spectrum, "(d) NTK Fourier spectrum"),
+        ):
+            axes.set_xlim(-0.5, 0.5)
+            name_below(axes, title, 0.2)
+        half_turn_ticks(spectrum, 0.5, zero="$0$")
+        spectrum.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), handlelength=1.4)
+        return {self.id: figure}
 
 
 ORDINALS = ("1st", "2nd", "3rd", "4th", "5th")
@@ -73,18 +111,23 @@ def encoding(word: str) -> Encoding:
     return parse_mapping(word).draw(jax.random.key(0), 1)
 
 
-def dense_word(p: str) -> str:
-    """The mapping b_j = j, a_j = j^-p for j = 1..n/2, over its norm (section 5)."""
-    return f"dense:p={p},m={N // 2},norm=1"
-
-
 def kernel_row(p: str) -> np.ndarray:
     """The composed kernel of the train points against x = 0."""
-    return theory.kernel_row(encoding(dense_word(p)), N, layers=LAYERS, width=WIDTH)
+    return theory.kernel_row(encoding(dense_word(p, N)), N, layers=LAYERS, width=WIDTH)
 
 
 def _kernel(encoding: Encoding, x: np.ndarray) -> np.ndarray:
     return theory.composed_ntk(encoding, x, layers=LAYERS, width=WIDTH)
+
+
+def _draw_matrix(axes: "Axes", matrix: np.ndarray) -> None:
+    axes.imshow(matrix, cmap="inferno", extent=(-0.5, 0.5, 0.5, -0.5))
+    axes.grid(False)
+    axes.xaxis.tick_top()
+    axes.set_xticks([-0.5, 0.5])
+    axes.set_yticks([-0.5, 0.5])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
 
 
 def _numbers(ours: dict[tuple[str, str], float]) -> tuple[Number, ...]:
@@ -163,7 +206,7 @@ def _claims(
 
 
 def _eigenvalues(p: str) -> np.ndarray:
-    return theory.eigenvalues(_kernel(encoding(dense_word(p)), np.arange(N) / N))
+    return theory.eigenvalues(_kernel(encoding(dense_word(p, N)), np.arange(N) / N))
 
 
 def _unevenness(matrix: np.ndarray) -> float:

@@ -11,15 +11,14 @@ import jax
 import numpy as np
 
 from ..data.noise import power_law_signals
-from ..field import Field, make_field, standard
-from ..mappings import AnyKey, FourierFeatures
+from ..field import Field
+from ..plot.scatter import error_scatter
 from ..tasks.signal1d import Signal1D, signal_tasks
-from ..train.loop import Config
-from ..train.population import run_population
 from . import published
-from .common_curve import CommonCurve, fit_curve
+from .common_curve import CommonCurve, fit_curve, rms_frequency
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .readings import readings
+from .signal_runs import dense_word, network, take, trained_errors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,12 +110,11 @@ def _networks(setting: Setting) -> dict[str, np.ndarray]:
     tasks: list[Signal1D] = []
     fields: list[Field] = []
 
-    def add(words: list[str], signals: list[Signal1D], keys: Any, draws: Any) -> None:
-        for word, task, key, draw in zip(words, signals, keys, draws, strict=True):
+    def add(word: str, signals: list[Signal1D], keys: Any, draws: Any) -> None:
+        for task, key, draw in zip(signals, keys, draws, strict=True):
             tasks.append(task)
-            fields.append(_field(word, key, draw, setting.width))
+            fields.append(network(word, key, setting.width, encoding_key=draw))
 
-    m = setting.n // 2
     with jax.threefry_partitionable(False):
         rest = jax.random.PRNGKey(0)
         for alpha in ALPHAS:
@@ -124,22 +122,16 @@ def _networks(setting: Setting) -> dict[str, np.ndarray]:
             noise = power_law_signals(keys, n=setting.n, c=2, alpha=alpha)
             signals = signal_tasks(noise)
             rest, keys = take(rest, setting.signals)
-            word = f"dense:p={POWERS[alpha]},m={m},norm=1"
-            add([word] * len(signals), signals, keys, keys)
+            add(dense_word(POWERS[alpha], setting.n), signals, keys, keys)
             for multiplier in setting.multipliers():
                 for family, scale in FAMILIES.items():
                     word = f"{family}:{float(scale * multiplier)!r},m={SPARSE},norm=1"
                     rest, draws = take(rest, setting.signals)
                     rest, keys = take(rest, setting.signals)
-                    add([word] * len(signals), signals, keys, draws)
-    config = Config(setting.steps, setting.rate, min(250, setting.steps), "float32")
-    start = [jax.random.PRNGKey(0)] * len(fields)  # a full batch draws nothing
-    trained, _ = run_population(tasks, fields, config, keys=start)
-    errors = [task.metrics(field) for task, field in zip(tasks, trained, strict=True)]
+                    add(word, signals, keys, draws)
     found = {
-        "rms": [_rms(field.encoding) for field in fields],
-        "test": [error["mse_test"] for error in errors],
-        "train": [error["mse_train"] for error in errors],
+        "rms": np.array([rms_frequency(field) for field in fields]),
+        **trained_errors(tasks, fields, steps=setting.steps, rate=setting.rate),
     }
     # Each alpha's networks: the dense ones, then scale by scale, family by family.
     shape = (setting.scales, len(FAMILIES), setting.signals)
@@ -153,40 +145,16 @@ def _networks(setting: Setting) -> dict[str, np.ndarray]:
     return split
 
 
-def take(key: AnyKey, count: int) -> tuple[AnyKey, Any]:
-    """What is left of a key, and `count` keys, as the notebooks of 2020 split them."""
-    keys = jax.random.split(key, count + 1)
-    return keys[0], keys[1:]
-
-
-def _field(word: str, key: AnyKey, draw: AnyKey, width: int) -> Field:
-    return make_field(
-        word,
-        d=1,
-        out=1,
-        key=key,
-        encoding_key=draw,
-        width=width,
-        output="identity",
-        init=standard,
-        bits2020=True,
-    )
-
-
-def _rms(encoding: Any) -> float:
-    assert isinstance(encoding, FourierFeatures)
-    return float(np.sqrt(np.mean(np.square(encoding.frequencies, dtype=np.float64))))
-
-
 def scatter_of(found: dict[str, np.ndarray], **more: np.ndarray) -> "Figure":
     """The panels that Figs. 4 and 13 share; `more` is what each adds to them."""
-    from ..plot.scatter import error_scatter
-
     return error_scatter(
         as_dots(found["rms"]),
         as_dots(found["test"]),
         families=list(FAMILIES),
-        titles=titles(),
+        titles=[
+            f"({letter}) Data sampled from α = {alpha:g}"
+            for letter, alpha in zip("abc", ALPHAS, strict=True)
+        ],
         dense=dense_line(found["dense_test"]),
         **more,
     )
@@ -200,14 +168,6 @@ def as_dots(values: np.ndarray) -> np.ndarray:
 def dense_line(dense_test: np.ndarray) -> np.ndarray:
     """Mean and standard deviation over the signals, for each alpha."""
     return np.stack([dense_test.mean(axis=1), dense_test.std(axis=1)], axis=1)
-
-
-def titles() -> list[str]:
-    """The panels' names."""
-    return [
-        f"({letter}) Data sampled from α = {alpha:g}"
-        for letter, alpha in zip("abc", ALPHAS, strict=True)
-    ]
 
 
 def settings_of(setting: Setting) -> dict[str, Any]:

@@ -1,93 +1,38 @@
 """Fig. 5: amplitudes chosen by the theory, beside the best power law."""
 
 import dataclasses
-import functools
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import equinox as eqx
-import jax
 import numpy as np
 
 from .. import theory
-from ..data.noise import DenseSignals, power_law_signals
-from ..field import Field, make_field, standard
-from ..mappings import AnyKey, FourierFeatures
-from ..tasks.signal1d import Signal1D, signal_tasks
-from ..theory.design import Design, Training, design_amplitudes, predicted_loss
-from ..train.loop import Config
-from ..train.population import run_population
-from ..train.state import sgd
-from ..words import parse_mapping
+from ..plot.panels import band, centred_spectrum, columns, half_turn_ticks
+from ..plot.style import FAMILY_COLOURS, INK, MUTED, axes_at, new_figure, styled
+from ..theory.design import predicted_loss
 from . import published
-from .fig4 import take
-from .item import Item, Outcome, Preset, Progress
+from .designed_runs import (
+    ALPHAS,
+    LOSSES,
+    SETTINGS,
+    Study,
+    choose,
+    predictions,
+    reference_bins,
+    train,
+)
+from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
+from .readings import SMALLER, compared, readings
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ALPHAS = (1.0, 1.5, 2.0)
-LOSSES = ("held-out", "notebook")
-"""What the amplitudes were chosen by: the loss at held-out points, or the one the
-notebook descended on (every second signal, at all points; protocol 4)."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Setting:
-    """The sizes of a preset; the defaults are the paper's (protocol 4)."""
-
-    n: int = 128
-    signals: int = 8
-    """Test signals for each alpha."""
-    choosing: int = 1024
-    """Signals the amplitudes are chosen with, for each alpha."""
-    powers: int = 17
-    """Powers p from 0 to 2; infinity comes on top."""
-    width: int = 1024
-    steps: int = 1000
-    share: float = 1.0
-    """Of the paper's rate x largest eigenvalue, 1.6 to 1.86 with 1024 units. Narrower
-    networks stray past 2 from there and leave the linear regime; at half they do not.
-    """
-    layers: int = 4
-    descent: int = 800
-    """Steps of Adam, at 0.01, on the amplitudes."""
-
-    def power_laws(self) -> np.ndarray:
-        """The powers, infinity last."""
-        return np.append(np.linspace(0, 2, self.powers), math.inf)
-
-    def frequencies(self) -> np.ndarray:
-        """1 up to half the training points."""
-        return np.arange(1.0, self.n // 2 + 1)
-
-    def rate(self) -> float:
-        """The paper's 5e-3, times its largest eigenvalue over this network's."""
-        mine, paper = (_largest(s) for s in (self, Setting()))
-        return 5e-3 * self.share * paper / mine
-
-    def training(self) -> Training:
-        """What the theory predicts the outcome of."""
-        t = self.rate() * self.steps
-        return Training(t=t, every=2, layers=self.layers, width=self.width)
-
-
-SETTINGS = {
-    Preset.SMOKE: Setting(
-        n=32,
-        signals=1,
-        choosing=32,
-        powers=3,
-        width=32,
-        share=0.5,
-        descent=50,
-        steps=50,
-    ),
-    Preset.SMALL: Setting(
-        n=64, signals=4, choosing=256, powers=9, width=128, share=0.5
-    ),
-    Preset.FULL: Setting(),
-}
+SLACK = 0.05
+"""How much worse still counts as no worse, in trained networks."""
+DECIBELS = 0.25
+COLOURS = tuple(FAMILY_COLOURS[f] for f in ("gaussian", "basic", "positional"))
+INFINITE = 2.5
+"""Where the power law of p = infinity is drawn, beyond the largest p of 2."""
 
 
 class Fig5(Item):
@@ -104,8 +49,6 @@ class Fig5(Item):
     )
 
     def run(self, preset: Preset, progress: Progress) -> Outcome:
-        from .fig5_claims import claims_of, numbers_of
-
         setting = SETTINGS[preset]
         progress(f"amplitudes for {len(ALPHAS)} alphas, by two losses")
         study = choose(setting)
@@ -126,169 +69,219 @@ class Fig5(Item):
             },
         )
 
+    @styled
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.design import design_figure
-
-        found = outcome.arrays
+        """(a) the spectra of the designed kernels; (b) trained errors against p."""
         figures = {}
         for k, loss in enumerate(LOSSES):
-            stem = self.id if k == 0 else f"{self.id}-{loss}"
-            figures[stem] = design_figure(
-                found["spectra"][:, k],
-                found["spectrum_inf"],
-                found["powers"],
-                found["trained"],
-                found["designed"][:, k],
-                labels=[f"α = {alpha:g}" for alpha in ALPHAS],
-                chosen_by=f"{loss} loss" if k == 0 else f"the {loss}'s loss",
-            )
+            figure = new_figure(11.0, 4.15)
+            wide, lefts = columns(11.0, 2, left=0.75, right=0.2, gap=0.85)
+            spectra, errors = (axes_at(figure, x, 0.35, wide, 3.2) for x in lefts)
+            _draw_spectra(spectra, outcome.arrays, k)
+            _draw_errors(errors, outcome.arrays, k)
+            errors.plot([], [], "x", color=MUTED, ms=8, mew=2, label="best power law")
+            by = f"{loss} loss" if k == 0 else f"the {loss}'s loss"
+            errors.plot([], [], ":", color=MUTED, lw=2.4, label=f"$a_j$ by {by}")
+            errors.legend(loc="upper right", ncols=2)
+            figures[self.id if k == 0 else f"{self.id}-{loss}"] = figure
         return figures
 
 
 ITEM = Fig5()
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Study:
-    """Signals and chosen amplitudes, and the keys the networks go on from."""
+def _draw_spectra(axes: "Axes", found: dict[str, np.ndarray], k: int) -> None:
+    """|DFT| of the kernel rows designed by the k-th loss, and that of p = infinity."""
+    n = found["spectrum_inf"].size
+    frequency = np.arange(n + 1) - n // 2
+    reference = centred_spectrum(found["spectrum_inf"])
+    axes.plot(frequency, reference, color=MUTED, label=r"Power $\infty$")
+    for alpha, colour, row in zip(ALPHAS, COLOURS, found["spectra"][:, k], strict=True):
+        label = f"Opt. for α = {alpha:g}"
+        axes.plot(frequency, centred_spectrum(row), color=colour, label=label)
+    axes.set_yscale("log")
+    half_turn_ticks(axes, n // 2)
+    axes.set_xlim(-n / 2, n / 2)
+    axes.set_xlabel("Frequency", color=INK)
+    axes.set_ylabel("Magnitude", color=INK)
+    axes.set_title("(a) NTK Fourier spectrum")
+    axes.legend(loc="upper right")
 
-    setting: Setting
-    tests: list[DenseSignals]
-    choosing: list[DenseSignals]
-    designs: list[dict[str, Design]]
-    key: AnyKey
+
+def _draw_errors(axes: "Axes", found: dict[str, np.ndarray], k: int) -> None:
+    """Test errors of networks trained with power laws, the best of them crossed, and
+    the mean of those with the k-th loss's amplitudes as a dotted dash beside it."""
+    powers = found["powers"].astype(float)
+    place = np.where(np.isinf(powers), INFINITE, powers)
+    designed = found["designed"][:, k].astype(float).mean(axis=1)
+    for i, (alpha, colour) in enumerate(zip(ALPHAS, COLOURS, strict=True)):
+        errors = found["trained"][i].astype(float)
+        mean, spread = errors.mean(axis=1), errors.std(axis=1)
+        axes.plot(place, mean, color=colour, alpha=0.55, label=f"α = {alpha:g}")
+        band(axes, place, mean, spread, least=0.05, color=colour, alpha=0.15)
+        best = int(np.argmin(mean))
+        axes.plot(place[best], mean[best], "x", color=colour, ms=9, mew=2)
+        dash = {"color": colour, "linestyle": ":", "linewidth": 2.4}
+        axes.hlines(designed[i], place[best] - 0.15, place[best] + 0.15, **dash)
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * (high / low) ** 0.2)  # room for the legend
+    axes.set_xticks(
+        [0, 0.5, 1, 1.5, 2, INFINITE], ["0", "0.5", "1", "1.5", "2", r"$\infty$"]
+    )
+    axes.set_xlabel(r"Power law $p$ ($a_j = j^{-p}$)", color=INK)
+    axes.set_ylabel("Mean squared error", color=INK)
+    axes.set_title("(b) Trained networks, held-out points")
 
 
-def choose(setting: Setting) -> Study:
-    """The signals of 2020, and the amplitudes that suit each alpha by either loss."""
-    tests, choosing, designs = [], [], []
-    m = setting.n // 2
-    with jax.threefry_partitionable(False):
-        rest = jax.random.PRNGKey(0)
-        for alpha in ALPHAS:
-            rest, keys = take(rest, setting.signals)
-            tests.append(power_law_signals(keys, n=setting.n, c=2, alpha=alpha))
-        for alpha in ALPHAS:
-            rest, keys = take(rest, setting.choosing)
-            signals = power_law_signals(keys, n=setting.n, c=2, alpha=alpha)
-            rest, (key,) = take(rest, 1)
-            noise = np.abs(np.asarray(jax.random.normal(key, (m,))))
-            choosing.append(signals)
-            designs.append(
-                {
-                    loss: design_amplitudes(
-                        signals.y,
-                        training=setting.training(),
-                        initial=np.eye(m)[0] + 1e-3 * noise,
-                        steps=setting.descent,
-                        as_published=loss == "notebook",
-                    )
-                    for loss in LOSSES
-                }
+def numbers_of(
+    study: Study, arrays: dict[str, np.ndarray], *, comparable: bool
+) -> tuple[Number, ...]:
+    """Bins of the kernels, then errors and amplitudes of each alpha."""
+    cells = published.FIG5_BINS.items()
+    numbers = [
+        Number(f"p = {p}, {column}", cell.value, float(ours))
+        for ((p, column), cell), ours in zip(cells, arrays["bins"].flat, strict=True)
+    ]
+    powers, trained = arrays["powers"], arrays["trained"]
+    held, notebook = arrays["designed"][:, 0], arrays["designed"][:, 1]
+    for i, alpha in enumerate(ALPHAS):
+        best = int(np.argmin(trained[i].mean(axis=1)))
+        rows = {
+            "best-p": (powers[best], None),
+            "power": (trained[i, best].mean(), trained[i, best].std()),
+            "optimised": (notebook[i].mean(), notebook[i].std()),
+            "inf": (trained[i, -1].mean(), trained[i, -1].std()),
+            "a1": (_first_amplitude(study, i), None),
+        }
+        for column, (ours, spread) in rows.items():
+            label = NAMES.get(column, column)
+            numbers.append(
+                Number(
+                    f"alpha {alpha:g}, {label}",
+                    published.FIG5[f"{alpha:g}", column].value,
+                    float(ours),
+                    None if spread is None else float(spread),
+                    comparable,
+                )
             )
-    return Study(setting, tests, choosing, designs, rest)
+        numbers.append(
+            Number(
+                f"alpha {alpha:g}, optimised by the held-out loss",
+                ours=float(held[i].mean()),
+                spread=float(held[i].std()),
+                comparable=False,
+            )
+        )
+    for column, ours in _line(study).items():
+        printed = published.FIG5_LINE["2", column].value
+        numbers.append(Number(f"alpha 2, {column} dB", printed, ours, None, comparable))
+    return tuple(numbers)
 
 
-def train(study: Study) -> dict[str, np.ndarray]:
-    """Test errors of networks: `trained` (alphas, powers, signals) with power laws and
-    `designed` (alphas, losses, signals) with chosen amplitudes."""
-    setting, rest = study.setting, study.key
-    powers = setting.power_laws()
-    tasks: list[Signal1D] = []
-    fields: list[Field] = []
-    with jax.threefry_partitionable(False):
-        for i, signals in enumerate(study.tests):
-            own = signal_tasks(signals)
-            # The notebook trained with the amplitudes of every alpha, each with a key.
-            keys = []
-            for _ in range(len(powers) + len(ALPHAS)):
-                rest, (key,) = take(rest, 1)
-                keys.append(jax.random.split(key, setting.signals))
-            for p, key in zip(powers, keys, strict=False):
-                tasks += own
-                fields += [_field(power_law(p, setting.n), k, setting) for k in key]
-            for loss in LOSSES:
-                encoding = study.designs[i][loss].encoding()
-                tasks += own
-                fields += [_field(encoding, k, setting) for k in keys[len(powers) + i]]
-    config = Config(setting.steps, setting.rate(), min(250, setting.steps), "float32")
-    start = [jax.random.PRNGKey(0)] * len(fields)  # a full batch draws nothing
-    done, _ = run_population(tasks, fields, config, keys=start, optimiser=sgd())
-    errors = np.array(
-        [t.metrics(f)["mse_test"] for t, f in zip(tasks, done, strict=True)]
-    ).reshape(len(ALPHAS), -1, setting.signals)
-    return {
-        "powers": powers,
-        "trained": errors[:, : len(powers)],
-        "designed": errors[:, len(powers) :],
-    }
+NAMES = {
+    "best-p": "best power",
+    "power": "error of the best power",
+    "optimised": "optimised by the notebook's loss",
+    "inf": "error of p = inf",
+    "a1": "first amplitude by the notebook's loss",
+}
 
 
-def predictions(study: Study) -> dict[str, np.ndarray]:
-    """The errors that eq. 3 predicts on the choosing and on the test signals, and the
-    kernels' spectra."""
-    setting = study.setting
-    b = setting.frequencies()
-    laws = [b**-p for p in setting.power_laws()]
-    found: dict[str, Any] = {}
-    for name, sets in (("choosing", study.choosing), ("test", study.tests)):
-        found[f"predicted_{name}"] = [
-            [
-                predicted_loss(a, signals.y, training=setting.training())
-                for a in [*laws, *(designs[loss].amplitudes for loss in LOSSES)]
-            ]
-            for signals, designs in zip(sets, study.designs, strict=True)
-        ]
-    found["amplitudes"] = [
-        [designs[loss].amplitudes for loss in LOSSES] for designs in study.designs
-    ]
-    found["spectra"] = [
-        [spectrum(designs[loss].encoding(), setting) for loss in LOSSES]
-        for designs in study.designs
-    ]
-    found["spectrum_inf"] = spectrum(power_law(math.inf, setting.n), setting)
-    return {name: np.asarray(values) for name, values in found.items()}
+def _first_amplitude(study: Study, i: int) -> float:
+    """|a_1| as the notebook plots it: before the division by the norm."""
+    design = study.designs[i]["notebook"]
+    return float(design.norm * design.amplitudes[0])
 
 
-def spectrum(encoding: FourierFeatures, setting: Setting) -> np.ndarray:
-    """|DFT| of the composed kernel's row at the training points."""
+def _line(study: Study) -> dict[str, float]:
+    """What the notebook printed last for the last alpha, in dB: its loss, and the
+    predicted errors of the first test signal."""
+    setting, tests = study.setting, study.tests[-1]
+    design = study.designs[-1]["notebook"]
+    training = setting.training()
     row = theory.kernel_row(
-        encoding, setting.n, layers=setting.layers, width=setting.width
+        design.encoding(), setting.n, layers=setting.layers, width=setting.width
     )
-    return np.abs(np.fft.fft(row))
-
-
-def power_law(p: float, n: int) -> FourierFeatures:
-    """b_j = j and a_j = j^-p for j = 1..n/2, over the norm of a."""
-    encoding = parse_mapping(f"dense:p={p:g},m={n // 2},norm=1").draw(
-        jax.random.PRNGKey(0), 1
+    left = theory.predicted_band_errors(
+        training.t, theory.circulant_eigenvalues(row), tests.y_train[0]
     )
-    assert isinstance(encoding, FourierFeatures)
-    return encoding
+    test = predicted_loss(design.amplitudes, tests.y[:1], training=training)
+    errors = {
+        "validation": 2 * design.losses[-1],  # that loss is half a mean square
+        "test": test,
+        "train": np.sum(left**2) / setting.n**2,
+    }
+    return {name: float(-10 * np.log10(error)) for name, error in errors.items()}
 
 
-def reference_bins() -> np.ndarray:
-    """The paper's own kernels at the bins protocol 4 has, whatever the preset."""
-    rows = dict.fromkeys(p for p, _ in published.FIG5_BINS)
-    bins = [0, 1, 8, 32, 64]
-    return np.array([spectrum(power_law(float(p), 128), Setting())[bins] for p in rows])
-
-
-@functools.lru_cache
-def _largest(setting: Setting) -> float:
-    return float(spectrum(power_law(math.inf, setting.n), setting).max())
-
-
-def _field(encoding: FourierFeatures, key: AnyKey, setting: Setting) -> Field:
-    field = make_field(
-        f"dense:p=0,m={setting.n // 2}",
-        d=1,
-        out=1,
-        key=key,
-        layers=setting.layers,
-        width=setting.width,
-        output="identity",
-        init=standard,
-        bits2020=True,
+def claims_of(
+    arrays: dict[str, np.ndarray], numbers: tuple[Number, ...], *, judged: bool
+) -> tuple[Claim, ...]:
+    """Judge; a smoke run trains too little to be judged."""
+    cells = published.FIG5_BINS
+    bins = dict(zip(cells, arrays["bins"].flat, strict=True))
+    off = [f"p = {text}" for text in published.missed(cells, bins)]
+    laws = arrays["trained"].shape[1]
+    predicted = {
+        name: arrays[f"predicted_{name}"][:, laws]
+        / arrays[f"predicted_{name}"][:, :laws].min(axis=1)
+        for name in ("choosing", "test")
+    }
+    best = arrays["trained"].mean(axis=2).min(axis=1)
+    trained = arrays["designed"].mean(axis=2) / best[:, None]
+    return (
+        judge(
+            "the kernels' spectra have the reference values to all digits",
+            not off,
+            "; ".join(off) or f"{len(cells)} values",
+        ),
+        judge(
+            "optimised a_j is no worse than the best power law, as predicted",
+            all(bool(np.all(ratio <= 1)) for ratio in predicted.values())
+            if judged
+            else None,
+            "predicted error over the best power law's, on the signals it was chosen "
+            f"with: {_each(predicted['choosing'])}; on the test signals: "
+            f"{_each(predicted['test'])}",
+        ),
+        _trained(
+            "optimised a_j is no worse than the best power law, in trained networks",
+            trained[:, 0],
+            judged,
+        ),
+        _trained(
+            "neither is a_j optimised by the notebook's loss", trained[:, 1], judged
+        ),
+        _line_claim(numbers),
+        readings(
+            n for n in numbers if " error of " in n.name or n.name.endswith("loss")
+        ),
     )
-    return eqx.tree_at(lambda f: f.encoding, field, encoding)
+
+
+def _trained(claim: str, ratio: np.ndarray, judged: bool) -> Claim:
+    return judge(
+        claim,
+        bool(np.all(ratio <= 1 + SLACK)) if judged else None,
+        f"mean test error over the best power law's, at most {1 + SLACK:g} asked: "
+        + _each(ratio),
+    )
+
+
+def _each(ratio: np.ndarray) -> str:
+    return ", ".join(
+        f"{r:.3f} (alpha {alpha:g})" for r, alpha in zip(ratio, ALPHAS, strict=True)
+    )
+
+
+def _line_claim(numbers: tuple[Number, ...]) -> Claim:
+    found = [n for n in compared(numbers) if n.name.endswith(" dB")]
+    return judge(
+        f"the notebook's last printed line comes back to {DECIBELS:g} dB",
+        all(abs(n.ours - n.printed) <= DECIBELS for n in found) if found else None,
+        "; ".join(
+            f"{n.name[9:-3]} {n.ours:.2f}, printed {n.printed:.2f}" for n in found
+        )
+        or SMALLER,
+    )

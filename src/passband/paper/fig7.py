@@ -7,6 +7,8 @@ import numpy as np
 
 from .. import theory
 from ..mappings import FourierFeatures
+from ..plot.panels import half_turn_ticks, name_below
+from ..plot.style import FAMILY_COLOURS, axes_at, new_figure, styled
 from . import published
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
@@ -20,6 +22,11 @@ BINS = (0, 1, 10, 43, 64)
 # Four constant features (frequency 0) stand between the two that turn.
 FREQUENCIES = {"one": (1,), "two": (1, 0, 0, 0, 0, POINTS // 3 + 1)}
 CELLS = {"one": published.FIG7_ONE, "two": published.FIG7_TWO}
+PANELS = {
+    "one": "(a) NTK Fourier spectrum with basic mapping",
+    "two": "(b) NTK Fourier spectrum with basic mapping and an additional frequency",
+}
+COLOURS = [FAMILY_COLOURS[family] for family in ("gaussian", "basic", "uniform")]
 
 
 class Fig7(Item):
@@ -69,14 +76,22 @@ class Fig7(Item):
             },
         )
 
+    @styled
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.spreading import spreading_figure
-
-        one, two = (
-            {depth: outcome.arrays[f"{name} {depth}"] for depth in DEPTHS}
-            for name in FREQUENCIES
-        )
-        return {"fig7": spreading_figure(one, two)}
+        """Kernel spectra by depth: behind one frequency, and behind two."""
+        figure = new_figure(12.0, 3.5)
+        for left, (name, title) in zip((0.75, 6.55), PANELS.items(), strict=True):
+            axes = axes_at(figure, left, 0.15, 5.2, 2.5)
+            for depth, colour in zip(DEPTHS, COLOURS, strict=True):
+                power = np.fft.fftshift(outcome.arrays[f"{name} {depth}"])
+                at = np.arange(POINTS) - POINTS // 2
+                axes.semilogy(at, power, color=colour, label=f"Depth: {depth}")
+            half_turn_ticks(axes, POINTS // 2, zero="$0$")
+            axes.set_xlabel("Frequency")
+            axes.set_ylabel("Magnitude")
+            axes.legend(loc="upper right", handlelength=1.4)
+            name_below(axes, title, 0.3, fontsize=9)
+        return {self.id: figure}
 
 
 ITEM = Fig7()

@@ -11,10 +11,13 @@ import numpy as np
 
 from ..field import Field
 from ..mappings import FourierFeatures
-from .image_runs import STEPS, Run, load_pictures, scaled_word, train_runs
+from ..plot.panels import columns, legend_above
+from ..plot.style import INK, MUTED, PAPER, axes_at, colour_of, new_figure, styled
+from .image_study import STEPS, Run, load_pictures, scaled_word, train_runs
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SCALES = {"too small": 1.0, "right": 10.0, "too large": 64.0}
@@ -70,7 +73,7 @@ class Fig8(Item):
         trained = train_runs(
             load_pictures("natural", setting.images, setting.side, full=full),
             [
-                Run(picture=k, word=word, rate=setting.rate)
+                Run(signal=k, word=word, lr=setting.rate)
                 for word in words
                 for k in range(setting.images)
             ],
@@ -109,29 +112,68 @@ class Fig8(Item):
             },
         )
 
+    @styled
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.trained_features import features_figure
-
+        """A column per scale: b before and after training above, trained a below."""
         found = outcome.arrays
         frozen, trained = found["test"].mean(axis=2)
         moved = np.median(found["moved"], axis=1)
-        titles = [
-            f"$\\sigma$ = {scale:.3g}, {name}"
-            for scale, name in zip(found["scales"], SCALES, strict=True)
-        ]
-        notes = [
-            f"test PSNR {f:.2f} dB frozen, {t:.2f} dB trained\n"
-            f"median |change of b| / |b| {100 * r:.2g} %"
-            for f, t, r in zip(frozen, trained, moved, strict=True)
-        ]
-        figure = features_figure(
-            found["begun"], found["ended"], found["amplitudes"],
-            titles=titles, notes=notes,
-        )  # fmt: skip
+        heights = found["amplitudes"].astype(float)
+        span = _span(heights)
+        side, lefts = columns(12.0, len(SCALES), left=0.75, right=0.15, gap=0.75)
+        figure = new_figure(12.0, 1.0 + side + 0.75 + 1.1 + 0.55)
+        for i, (name, left) in enumerate(zip(SCALES, lefts, strict=True)):
+            axes = axes_at(figure, left, 1.0, side, side)
+            _draw_frequencies(axes, found["begun"][i], found["ended"][i])
+            title = f"$\\sigma$ = {found['scales'][i]:.3g}, {name}"
+            axes.set_title(title, pad=5 + 72 * 0.4)  # over the note
+            axes.annotate(
+                f"test PSNR {frozen[i]:.2f} dB frozen, {trained[i]:.2f} dB trained\n"
+                f"median |change of b| / |b| {100 * moved[i]:.2g} %",
+                (0, 1), (0, 5), xycoords="axes fraction", color=MUTED,
+                textcoords="offset points", fontsize=8.5, va="bottom",
+            )  # fmt: skip
+            below = axes_at(figure, left, 1.0 + side + 0.75, side, 1.1)
+            bins = np.linspace(*span, 31).tolist()
+            below.hist(heights[i], bins, color=colour_of("gaussian"), ec=PAPER, lw=0.5)
+            below.locator_params(axis="y", nbins=4, integer=True)
+            below.axvline(1, color=INK, linewidth=1.2)
+            below.set_xlim(*span)
+            below.set_xlabel(r"Trained $a_j$ (all began at 1)", color=INK)
+            if i == 0:
+                axes.set_ylabel(r"$b_j$ along the rows (cycles)", color=INK)
+                below.set_ylabel("Features", color=INK)
+        legend_above(figure, 0.75)
         return {self.id: figure}
 
 
 ITEM = Fig8()
+
+
+def _draw_frequencies(axes: "Axes", first: np.ndarray, last: np.ndarray) -> None:
+    """A ring where each vector began, a dot where it ended, a line between them."""
+    path = np.stack([first, last])
+    axes.plot(path[..., 0], path[..., 1], color=MUTED, linewidth=0.7)
+    axes.plot(
+        *first.T, "o", markersize=4.5, mfc="none", mec=MUTED, mew=0.8,
+        label="$b_j$ as drawn",
+    )  # fmt: skip
+    axes.plot(
+        *last.T, "o", markersize=2.5, mew=0, color=colour_of("gaussian"),
+        label="$b_j$ trained",
+    )  # fmt: skip
+    reach = 1.06 * float(np.abs(path).max())
+    axes.set_xlim(-reach, reach)
+    axes.set_ylim(-reach, reach)
+    axes.locator_params(nbins=6)
+    axes.set_xlabel(r"$b_j$ along the columns (cycles)", color=INK)
+
+
+def _span(heights: np.ndarray) -> tuple[float, float]:
+    """The range of all amplitudes, with 1 in it and some room on both sides."""
+    low, high = min(float(heights.min()), 1.0), max(float(heights.max()), 1.0)
+    room = 0.05 * max(high - low, 0.02)
+    return low - room, high + room
 
 
 def moves(begun: np.ndarray, ended: np.ndarray) -> np.ndarray:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..field import Field
-from ..mappings import FourierFeatures
-from .image_runs import STEPS, Run, Trained, load_pictures, train_runs
+from ..plot.scatter import error_scatter
+from .common_curve import rms_frequency
+from .image_study import STEPS, Run, Trained, load_pictures, train_runs
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Fig9(Item):
         ]
         pictures = load_pictures("natural", setting.images, setting.side, full=full)
         runs = [
-            Run(picture=k, word=word, rate=setting.rate)
+            Run(signal=k, word=word, lr=setting.rate)
             for word in words
             for k in range(setting.images)
         ]
@@ -102,7 +102,7 @@ class Fig9(Item):
                     round(float(x), 2) for x in there - here
                 ]
         shape = len(FAMILIES), setting.scales, setting.images
-        rms = np.reshape([_rms(f) for f in trained.fields], shape)[..., 0]
+        rms = np.reshape([rms_frequency(f) for f in trained.fields], shape)[..., 0]
         test, train = (
             10 ** (-np.reshape(psnr, shape) / 10)
             for psnr in (trained.test, trained.train)
@@ -123,8 +123,6 @@ class Fig9(Item):
         )
 
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.scatter import error_scatter
-
         rms = outcome.arrays["rms"]
         test, train = (over_pictures(outcome.arrays[n]) for n in ("test", "train"))
         widths, families = on_one_axis(rms, test)
@@ -179,12 +177,6 @@ def on_one_axis(rms: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.nda
     grid = np.linspace(x[:, 0].max(), x[:, -1].min(), 101)
     lines = [np.interp(grid, *line) for line in zip(x, y, strict=True)]
     return 2**grid, np.stack(lines)
-
-
-def _rms(field: Field) -> float:
-    assert isinstance(field.encoding, FourierFeatures)
-    b = np.asarray(field.encoding.frequencies, np.float64)
-    return float(np.sqrt(np.mean(b**2)))
 
 
 def _numbers(

@@ -16,21 +16,24 @@ from jaxtyping import Array, Float, Inexact, Int, Scalar
 
 from ..data.masks import gaussian_mask, opposite
 from ..data.volumes import head_phantom
+from ..domain import grid_coords
 from ..field import Field, make_field, standard
 from ..forward.kspace import KSpace
 from ..forward.linear import LinearForward
 from ..forward.radon import radon
 from ..forward.radon_nearest import nearest_radon
 from ..mappings import AnyKey
-from ..tasks.image import grid_coords
+from ..plot import pixels
+from ..plot.panels import write_at
+from ..plot.style import FAMILY_COLOURS, INK, MUTED, axes_at, new_figure, styled
 from ..tasks.task import Task
 from ..theory import composed_ntk, linear_dynamics
-from ..train.loop import Config, chunk, start
-from ..train.state import sgd
-from ..train.work import count
+from ..train.driver import Config, train
+from ..train.optimisers import sgd
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 NAMES = {"mri": "MRI", "ct": "CT"}
@@ -107,20 +110,66 @@ class Indirect(Item):
             },
         )
 
+    @styled
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.indirect import indirect_figure
-
-        rows = {
-            NAMES[name]: {
-                key: outcome.arrays[f"{name}.{key}"]
-                for key in ("diagonal", "predicted", "trained", "start")
-            }
-            for name in NAMES
-        }
-        return {self.id: indirect_figure(rows)}
+        """A row for each instrument: maps of frequencies, and a scatter of them."""
+        found, step = outcome.arrays, SIDE + 0.25
+        width = 0.55 + 4 * SIDE + 3 * 0.25 + 0.55 + 0.15
+        figure = new_figure(width, 0.77 + len(NAMES) * (SIDE + 0.45))
+        for i, (name, title) in enumerate(NAMES.items()):
+            top = 0.62 + i * (SIDE + 0.45)
+            seen, start = found[f"{name}.diagonal"], found[f"{name}.start"]
+            predicted, trained = (
+                np.maximum(found[f"{name}.{key}"] / np.maximum(start, 1e-30), LOW)
+                for key in ("predicted", "trained")
+            )
+            for k, values in enumerate((seen / seen.max(), predicted, trained)):
+                axes = axes_at(figure, 0.55 + k * step, top, SIDE, SIDE)
+                _draw_map(axes, values, log=k > 0)
+                if i == 0:
+                    axes.set_title(MAPS[k])
+                if k == 0:
+                    axes.set_ylabel(title, color=INK, fontsize=11, fontweight="bold")
+            axes = axes_at(figure, 1.05 + 3 * step, top, SIDE, SIDE)
+            _draw_scatter(axes, predicted, trained, seen)
+            if i == 0:
+                axes.set_title("Every frequency")
+            if i == len(NAMES) - 1:
+                axes.set_xlabel("predicted share of error left", color=INK)
+            axes.set_ylabel("trained", color=INK, labelpad=1)
+        note = (
+            "maps of frequencies, 0 in the middle; errors as a share of that at the "
+            f"start, white 1 and more, black {LOW:g}; dots are orange where the "
+            "instrument sees"
+        )
+        write_at(figure, 0.55, 0.17, note, fontsize=8, color=MUTED)
+        return {self.id: figure}
 
 
 ITEM = Indirect()
+SIDE, LOW = 2.25, 1e-3
+MAPS = ("Seen: diagonal of $A^TA$", "Error left, predicted", "Error left, trained")
+
+
+def _draw_map(axes: "Axes", values: np.ndarray, *, log: bool) -> None:
+    shown = np.fft.fftshift(np.log10(values) if log else values)
+    low, high = (np.log10(LOW), 0.0) if log else (0.0, 1.0)
+    whole = (0, 0, *shown.shape)
+    pixels.show(axes, shown, whole, interpolation="nearest", cmap="gray", vmin=low,
+                vmax=high)  # fmt: skip
+
+
+def _draw_scatter(
+    axes: "Axes", predicted: np.ndarray, trained: np.ndarray, diagonal: np.ndarray
+) -> None:
+    seen = diagonal > 0.05 * diagonal.max()
+    for which, colour in ((~seen, MUTED), (seen, FAMILY_COLOURS["gaussian"])):
+        axes.loglog(predicted[which], trained[which], "o", color=colour, markersize=3,
+                    alpha=0.6, markeredgewidth=0)  # fmt: skip
+    top = 2 * max(predicted.max(), trained.max())
+    axes.plot([LOW, top], [LOW, top], color=INK, linewidth=0.8)
+    axes.set_xlim(LOW * 0.7, top)
+    axes.set_ylim(LOW * 0.7, top)
 
 
 def instruments(setting: Setting) -> dict[str, LinearForward]:
@@ -206,17 +255,17 @@ def converge(
     f0 = task.predict(field)
     t = rate * setting.steps
     predicted = dynamics(t, kernel, f0_train=f0.ravel(), f0_test=f0.ravel())
-    config = Config(steps=setting.steps, rate=rate, precision="float32")
-    state = start(field, config, key=jax.random.key(0), optimiser=sgd())
-    state, losses = chunk(task, state, sgd(), setting.steps)
-    count(state.field, task.step_points, setting.steps)
-    trained = task.predict(state.field)
+    config = Config(setting.steps, rate, setting.steps, "float32")
+    [moved], [history] = train(
+        [task], [field], config, keys=[jax.random.key(0)], optimiser=sgd()
+    )
+    trained = task.predict(moved)
     return {
         "start": _spectrum(f0 - truth),
         "predicted": _spectrum(predicted.reshape(sides) - truth),
         "trained": _spectrum(trained - truth),
         "losses": np.asarray(
-            [float(losses[-1]), float(dynamics.loss(t, f0_train=f0.ravel()))]
+            [history["loss"][-1], float(dynamics.loss(t, f0_train=f0.ravel()))]
         ),
     }
 

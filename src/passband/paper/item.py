@@ -40,25 +40,6 @@ class Number:
     """False where a preset's size, or missing data, leaves nothing to compare."""
 
 
-def over_keys(
-    name: str,
-    printed: float,
-    values: np.ndarray,
-    keys: Sequence[int],
-    *,
-    comparable: bool,
-) -> list[Number]:
-    """The mean over keys beside what is printed, then the value of each key."""
-    mean, spread = float(values.mean()), float(values.std())
-    return [
-        Number(name, printed, mean, spread, comparable),
-        *(
-            Number(f"{name}, key {key}", None, float(value))
-            for key, value in zip(keys, values, strict=True)
-        ),
-    ]
-
-
 @dataclasses.dataclass(frozen=True)
 class Claim:
     """One statement of the paper, and whether it holds here."""
@@ -114,7 +95,7 @@ class Outcome:
 
 
 class Item(abc.ABC):
-    """A table or figure; a module of this folder holds one, named `ITEM`."""
+    """A table or figure; a module holds one, `ITEM`, or some, `ITEMS`."""
 
     id: str
     """As the command names it: `fig2`, `table3`."""
@@ -150,8 +131,4 @@ class Assembled(Item):
         """The item from the outcomes of its parts."""
 
     def run(self, preset: Preset, progress: Progress) -> Outcome:
-        """Run the parts, where their results are not at hand."""
-        from .registry import get_item
-
-        found = {id: get_item(id).run(preset, progress) for id in self.parts}
-        return self.assemble(found, preset)
+        raise TypeError(f"`{self.id}` runs with its parts: `plan.run_item`")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..errors import InputError
 from . import registry, results
-from .item import Assembled, Item, Preset
+from .item import Assembled, Item, Outcome, Preset, Progress
 
 # Items that share networks or programs stand side by side: the second of a pair finds
 # the first one's in memory. What is put together from others comes last.
@@ -37,6 +37,15 @@ ESTIMATES = """
     fig15    1   35   3    fig16    2   30   8    fig17   0   0   0
     fig18    0   0    0    fig19    0   5    2
 """
+
+
+def run_item(item: Item, preset: Preset, progress: Progress) -> Outcome:
+    """Run an item, or its parts where it is put together from others."""
+    if not isinstance(item, Assembled):
+        return item.run(preset, progress)
+    parts = {id: registry.get_item(id) for id in item.parts}
+    found = {id: run_item(part, preset, progress) for id, part in parts.items()}
+    return item.assemble(found, preset)
 
 
 class Cost(NamedTuple):

@@ -5,7 +5,8 @@ from pathlib import Path
 from ..errors import InputError
 from . import registry, results
 from .item import Outcome, Preset
-from .table1 import COLUMNS, ROWS, SHAPE, row_name
+from .study import ROWS
+from .table1 import COLUMNS, SHAPE, row_name
 
 BEGIN, END = "<!-- results: passband paper readme -->", "<!-- end of results -->"
 NAMES = {"none": "none", "basic": "basic", "positional": "positional",

@@ -6,7 +6,6 @@ import importlib
 from ..errors import InputError
 from .item import Item
 
-# An id is the name of its module here (`-` is `_` there), imported when asked for.
 IDS: tuple[str, ...] = (
     "table1",
     "table2",
@@ -50,6 +49,15 @@ COMPANIONS: tuple[str, ...] = (
     "table7-sweep",
     "table7-rotated",
 )
+# Modules that hold several items; any other id is the name of its module, imported when
+# it is asked for.
+STUDIES: dict[str, tuple[str, ...]] = {
+    "image_study": ("table3", "table3-seeds", "table3-sweep"),
+    "shape_study": ("table4", "table4-seeds"),
+    "ct_study": ("table5", "table5-seeds", "table5-sweep"),
+    "mri_study": ("table6", "table6-seeds", "table6-sweep"),
+    "nerf_study": ("table7", "table7-seeds", "table7-sweep", "table7-rotated"),
+}
 
 
 def get_item(id: str) -> Item:
@@ -59,4 +67,7 @@ def get_item(id: str) -> Item:
         near = difflib.get_close_matches(id, known, n=1)
         hint = f"did you mean `{near[0]}`? " if near else ""
         raise InputError(f"item `{id}` is unknown; {hint}known: {', '.join(known)}")
-    return importlib.import_module(f"passband.paper.{id.replace('-', '_')}").ITEM
+    home = next((name for name, ids in STUDIES.items() if id in ids), None)
+    module = importlib.import_module(f".{home or id.replace('-', '_')}", __package__)
+    items = module.ITEMS if home else (module.ITEM,)
+    return next(item for item in items if item.id == id)

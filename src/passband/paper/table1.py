@@ -1,17 +1,20 @@
 """Table 1: four mappings on five tasks, put together from Tables 3 to 7."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..plot.style import MUTED, RULE, colour_of, label_of, new_figure, styled
 from . import published
 from .item import Assembled, Claim, Number, Outcome, Preset, judge
+from .study import ROWS
+from .tables import ORDER
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ROWS = ("none", "basic", "positional", "gaussian")
 # Column: the table it is of, that table's name of the column (table 7's positional
 # row is the rotated one), and what the paper prints.
 COLUMNS: dict[str, tuple[str, str, published.Table, str]] = {
@@ -71,14 +74,12 @@ class Table1(Assembled):
         )
 
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        from ..plot.overview import mapping_table
-
         printed = [
             [cells[row_name(row, part), place].value for row in ROWS]
             for part, _, cells, place in COLUMNS.values()
         ]
         return {
-            self.id: mapping_table(
+            self.id: _mapping_table(
                 list(COLUMNS),
                 ROWS,
                 outcome.arrays["ours"],
@@ -105,7 +106,7 @@ def _orders(ours: np.ndarray, preset: Preset) -> list[Claim]:
         text = ", ".join(f"{r} {m:.4g}" for r, m in zip(ROWS, means, strict=True))
         claims.append(
             judge(
-                f"{column}: none < basic < positional < Gaussian",
+                f"{column}: {ORDER}",
                 bool((np.diff(means) > 0).all())
                 if whole and preset is Preset.FULL
                 else None,
@@ -142,3 +143,64 @@ def _digits(numbers: list[Number]) -> Claim:
         else f"{len(apart)} of {len(numbers)} compared; furthest: {worst}, "
         f"{apart[worst]:+.2f} dB",
     )
+
+
+COLUMN, NAME, HEAD, LINE = 1.22, 1.35, 0.62, 0.52
+
+
+@styled
+def _mapping_table(
+    columns: Sequence[str],
+    rows: Sequence[str],
+    ours: ArrayLike,
+    printed: ArrayLike,
+    *,
+    digits: Sequence[int],
+    note: str = "",
+) -> "Figure":
+    """Our numbers over the printed ones, the best of each column in bold.
+
+    Args:
+        columns: names; what follows a comma goes on a second line.
+        ours: (columns, rows); NaN where there is none.
+        printed: of the same shape.
+        note: what is said below the table besides.
+    """
+    mine, theirs = np.asarray(ours, float), np.asarray(printed, float)
+    figure = new_figure(
+        NAME + len(columns) * COLUMN + 0.1, HEAD + len(rows) * LINE + 0.32
+    )
+    width, height = figure.get_size_inches()
+
+    def write(x: float, y: float, text: str, **look: Any) -> None:
+        figure.text(x / width, 1 - y / height, text, va="center", **look)
+
+    for k, column in enumerate(columns):
+        first, _, second = column.partition(", ")
+        x = NAME + (k + 1) * COLUMN - 0.12
+        write(x, 0.2, first, ha="right", fontweight="bold")
+        write(x, 0.42, second, ha="right", color=MUTED)
+    for j, row in enumerate(rows):
+        y = HEAD + (j + 0.5) * LINE
+        write(0.1, y, label_of(row), color=colour_of(row), fontweight="bold")
+        for k, places in enumerate(digits):
+            x = NAME + (k + 1) * COLUMN - 0.12
+            value, best = mine[k, j], bool(mine[k, j] == np.nanmax(mine[k], initial=0))
+            text = "–" if np.isnan(value) else f"{value:.{places}f}"
+            write(x, y - 0.09, text, ha="right", fontsize=11,
+                  fontweight="bold" if best else "normal")  # fmt: skip
+            write(x, y + 0.12, f"{theirs[k, j]:.{places}f}", ha="right", fontsize=8,
+                  color=MUTED)  # fmt: skip
+    for j in range(len(rows)):
+        _rule(figure, HEAD + j * LINE)
+    legend = "large: ours, small: printed; PSNR in dB, shapes IoU"
+    write(0.1, height - 0.14, f"{legend}{note}", fontsize=8, color=MUTED)
+    return figure
+
+
+def _rule(figure: "Figure", y: float) -> None:
+    from matplotlib.lines import Line2D
+
+    height = float(figure.get_size_inches()[1])
+    line = Line2D([0.01, 0.99], [1 - y / height] * 2, color=RULE, lw=0.8)
+    figure.add_artist(line)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from passband.plot.panels import columns, legend_above
 from passband.plot.style import (
     INK,
     MUTED,
@@ -56,10 +57,9 @@ def error_scatter(
         if array is not None and array.shape != x.shape:
             raise ValueError(f"`{name}` has shape {array.shape}, `widths` {x.shape}")
     figure = new_figure(WIDTH, LEGEND + TOP + PANEL + BOTTOM)
-    wide = (WIDTH - LEFT - RIGHT - (len(titles) - 1) * GAP) / len(titles)
+    wide, lefts = columns(WIDTH, len(titles), left=LEFT, right=RIGHT, gap=GAP)
     for i, title in enumerate(titles):
-        left = LEFT + i * (wide + GAP)
-        axes = axes_at(figure, left, LEGEND + TOP, wide, PANEL)
+        axes = axes_at(figure, lefts[i], LEGEND + TOP, wide, PANEL)
         if curves is not None:
             axes.plot(*np.asarray(curves, float)[i], color=MUTED, lw=1.0, alpha=0.7)
         for k, family in enumerate(families):
@@ -72,18 +72,7 @@ def error_scatter(
     if low is not None:
         for mark, name in (("o", "Test"), ("x", "Train")):
             figure.axes[0].plot([], [], mark, color=MUTED, markersize=4, label=name)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        loc="upper left",
-        bbox_to_anchor=(LEFT / WIDTH, 1 - 0.05 / (LEGEND + TOP + PANEL + BOTTOM)),
-        ncols=len(labels),
-        borderaxespad=0,
-        borderpad=0,
-        handletextpad=0.4,
-        columnspacing=1.8,
-    )
+    legend_above(figure, LEFT)
     return figure
 
 

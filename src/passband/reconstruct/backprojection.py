@@ -56,7 +56,7 @@ def largest_density(
     if not found > 0:
         raise InputError(
             f"the sinogram `{sinogram.name}` back-projects to nothing above 0; "
-            "give the largest density by `--high`"
+            "give the largest density by `high`"
         )
     return found
 

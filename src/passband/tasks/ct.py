@@ -10,13 +10,14 @@ from jaxtyping import Array, Bool, Float, Float32, Int, Scalar
 
 from ..data.images import Image
 from ..data.sinograms import Sinogram
+from ..domain import grid_coords
 from ..errors import InputError
 from ..field import Field
 from ..forward.linear import LinearForward, relative_error
 from ..forward.radon import radon
 from ..mappings import AnyKey
 from ..ops.without_autotune import jit_without_autotune
-from .image import grid_coords, render
+from .image import render
 from .metrics import psnr, ssim
 from .task import Task
 

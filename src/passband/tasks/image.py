@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Num, Scalar
 
 from ..data.images import Image
+from ..domain import crop_axes, grid_coords
 from ..errors import InputError
 from ..field import Field
 from ..mappings import AnyKey
@@ -15,11 +16,7 @@ from .task import Task, half_mean_square
 
 
 class ImageTask(Task):
-    """Fit a picture, or a part of its pixels.
-
-    Pixel (row, column) sits at (column, row) / (longest side): the paper's x, y order,
-    and a scale that means the same along both axes.
-    """
+    """Fit a picture, or a part of its pixels, in the paper's order x, y."""
 
     pixels: Num[Array, "*runs h w c"]
     low: Float[Array, "*runs"]
@@ -134,13 +131,6 @@ def split_pixels(
     return np.sort(order[count:]), np.sort(order[:count])
 
 
-def grid_coords(index: Int[Array, " n"], shape: tuple[int, int]) -> Float[Array, "n 2"]:
-    """Coordinates (x, y) of flat pixel indices, the longest side one unit long."""
-    h, w = shape
-    pair = jnp.stack([index % w, index // w], axis=-1)
-    return pair.astype(jnp.float32) / max(h, w)
-
-
 def render(
     field: Field,
     shape: tuple[int, int],
@@ -150,19 +140,10 @@ def render(
 ) -> np.ndarray:
     """A field of a picture of `shape` at any (rows, columns), streamed row by row.
 
-    `crop` is (top, left, bottom, right) in pixels of the picture. At the picture's own
-    size and without a crop the samples are its own pixels.
+    `crop` is (top, left, bottom, right) in pixels of the picture (`crop_axes`).
     """
-    h, w = shape
-    top, left, bottom, right = crop or (0.0, 0.0, float(h), float(w))
-    if not (0 <= top < bottom <= h and 0 <= left < right <= w):
-        raise InputError(
-            f"`crop` (={top:g},{left:g},{bottom:g},{right:g}) must lie inside the "
-            f"picture of {h} x {w}: top < bottom <= {h}, left < right <= {w}"
-        )
+    y, x = crop_axes(shape, size, crop)
     rows, columns = size
-    y = (top + (bottom - top) * np.arange(rows) / rows) / max(h, w)
-    x = (left + (right - left) * np.arange(columns) / columns) / max(h, w)
     at_once = max(1, 262144 // columns)
     out = np.empty((rows, columns, field.mlp.biases[-1].shape[-1]), np.float32)
     for start in range(0, rows, at_once):

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int, Scalar
 
+from ..domain import extent_of, grid_coords
 from ..field import Field
 from ..forward.kspace import KSpace
 from ..mappings import AnyKey
@@ -140,30 +141,6 @@ def against(
         "psnr": psnr(image, truth, data_range=data_range),
         "ssim": ssim(image, truth, data_range=data_range, channel_axis=None),
     }
-
-
-def extent_of(
-    sides: tuple[int, ...], spacing: tuple[float, ...] | None = None
-) -> tuple[float, ...]:
-    """Lengths of the sides in units of the longest."""
-    lengths = np.multiply(sides, spacing or (1.0,) * len(sides))
-    return tuple(float(x) for x in lengths / lengths.max())
-
-
-def grid_coords(
-    index: Int[Array, " n"], sides: tuple[int, ...], extent: tuple[float, ...]
-) -> Float[Array, "n d"]:
-    """Coordinates of flat indices: index k of n is at k/n of its side.
-
-    The first two axes are exchanged, as a picture's (row, column) is (y, x), and as the
-    paper's volumes were.
-    """
-    place = jnp.unravel_index(index, sides)
-    parts = [
-        p.astype(jnp.float32) / n * e
-        for p, n, e in zip(place, sides, extent, strict=True)
-    ]
-    return jnp.stack([parts[1], parts[0], *parts[2:]], axis=-1)
 
 
 @jit_without_autotune

@@ -15,11 +15,19 @@ from jaxtyping import Array, Float
 
 from ..errors import InputError
 from ..mappings import Encoding, FourierFeatures
-from .ntk import check_network, relu_ntk
+from .ntk import check_network, closed_form
 
 Tree = TypeVar("Tree")
 
-_NETWORK = ("layers", "width", "fan_in", "parameterization", "w_std", "b_std")
+_NETWORK = (
+    "layers",
+    "width",
+    "fan_in",
+    "activation",
+    "parameterization",
+    "w_std",
+    "b_std",
+)
 _ROWS = 512  # a block of 512 rows of a 4096-point kernel is 16 MB: it stays in cache
 
 
@@ -30,6 +38,7 @@ def composed_ntk(
     *,
     layers: int,
     width: int | None = None,
+    activation: str = "relu",
     parameterization: str = "standard",
     w_std: float = 1.0,
     b_std: float = 0.0,
@@ -44,6 +53,7 @@ def composed_ntk(
     """
     fan_in = encoding.features if fan_in is None else fan_in
     check_network(layers, width, fan_in, parameterization)
+    closed_form(activation)
     u = points("u", u, encoding.dims)
     same = v is None
     v = u if v is None else points("v", v, encoding.dims)
@@ -51,6 +61,7 @@ def composed_ntk(
         "layers": layers,
         "width": width,
         "fan_in": fan_in,
+        "activation": activation,
         "parameterization": parameterization,
         "w_std": w_std,
         "b_std": b_std,
@@ -81,6 +92,7 @@ def kernel_row(
     *,
     layers: int,
     width: int | None = None,
+    activation: str = "relu",
     parameterization: str = "standard",
     w_std: float = 1.0,
     b_std: float = 0.0,
@@ -107,6 +119,7 @@ def kernel_row(
         )
     fan_in = encoding.features if fan_in is None else fan_in
     check_network(layers, width, fan_in, parameterization)
+    closed_form(activation)
     coarse, fine, size = _split(shape)
     with jax.enable_x64(True):
         gc, gf = encode(encoding, coarse), encode(encoding, -fine)
@@ -120,6 +133,7 @@ def kernel_row(
                 layers=layers,
                 width=width,
                 fan_in=fan_in,
+                activation=activation,
                 parameterization=parameterization,
                 w_std=w_std,
                 b_std=b_std,
@@ -128,22 +142,26 @@ def kernel_row(
 
 
 @functools.partial(jax.jit, static_argnames=_NETWORK)
-def _block(left: tuple[Array, ...], right: tuple[Array, ...], **network) -> Array:
+def _block(
+    left: tuple[Array, ...], right: tuple[Array, ...], *, activation: str, **network
+) -> Array:
     (u, gu, uu), (v, gv, vv) = left, right
     # A matrix product knows gamma(u).gamma(u) to 1e-15, but its angle only to the root
     # of that: where points coincide, the norm itself stands in.
     uu = uu[:, None]
     xy = jnp.where(jnp.all(u[:, None] == v, axis=2), uu, gu @ gv.T)
-    return relu_ntk(xy, uu, vv, **network)
+    return closed_form(activation)(xy, uu, vv, **network)
 
 
 @functools.partial(
     jax.jit,
     static_argnames=("size", *_NETWORK),
 )
-def _row(gc: Array, gf: Array, xx: Array, *, size: int, **network) -> Array:
+def _row(
+    gc: Array, gf: Array, xx: Array, *, size: int, activation: str, **network
+) -> Array:
     h = (gc @ gf.T).ravel()[:size].at[0].set(xx)
-    return relu_ntk(h, xx, xx, **network)
+    return closed_form(activation)(h, xx, xx, **network)
 
 
 def _split(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, int]:

@@ -23,7 +23,7 @@ from jaxtyping import Array, Complex, Float
 from ..errors import InputError
 from ..mappings import FourierFeatures
 from .compose import encode
-from .ntk import check_network, relu_ntk
+from .ntk import check_network, closed_form
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Training:
     """One point in `every` is trained on (the paper's c)."""
     layers: int = 4
     width: int = 1024
+    activation: str = "relu"
     parameterization: str = "standard"
     w_std: float = 1.0
     b_std: float = 0.0
@@ -149,7 +150,7 @@ def _spectra(y: np.ndarray, every: int, as_published: bool) -> _Spectra:
 def _loss(a: Array, waves: Array, spectra: _Spectra, training: Training) -> Array:
     share = a**2 / jnp.sum(a**2)
     h = waves @ share
-    row = relu_ntk(
+    row = closed_form(training.activation)(
         h.at[0].set(1.0),
         1.0,
         1.0,
@@ -217,6 +218,7 @@ def _setting(
         raise InputError(
             "`frequencies` must be a list of whole numbers: the grid wraps"
         )
+    closed_form(training.activation)
     check_network(
         training.layers, training.width, 2 * len(b), training.parameterization
     )

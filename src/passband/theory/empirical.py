@@ -61,14 +61,14 @@ class _Tangents(NamedTuple):
 @jax.jit
 def _tangents(field: Field, v: Array) -> _Tangents:
     weights, biases = field.mlp.effective()
-    output = OUTPUTS[field.output]
+    between, output = field.mlp.nonlinearity.forward, OUTPUTS[field.output]
 
     def network(x, shifts):
         inputs = []
         for i, (w, b, s) in enumerate(zip(weights, biases, shifts, strict=True)):
             inputs.append(x)
             x = x @ w + b + s
-            x = jax.nn.relu(x) if i + 1 < len(weights) else output(x)
+            x = between(x) if i + 1 < len(weights) else output(x)
         return x, tuple(inputs)
 
     def one(v):

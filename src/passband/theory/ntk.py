@@ -5,12 +5,14 @@ it $\gamma(u)\cdot\gamma(v)$, $\gamma(u)\cdot\gamma(u)$ and $\gamma(v)\cdot\gamm
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..activations import parse_activation
 from ..errors import InputError
 
 Inner = Float[Array, "..."] | Float[np.ndarray, "..."] | float
@@ -121,6 +123,20 @@ def _relu(k: Kernel, kx: Kernel, ky: Kernel) -> tuple[Kernel, Kernel]:
         (sine + (math.pi - angle) * k) / (2 * math.pi),
         (math.pi - angle) / (2 * math.pi),
     )
+
+
+CLOSED_FORMS = {"relu_ntk": relu_ntk}
+
+
+def closed_form(activation: str) -> Callable[..., Kernel]:
+    """The kernel that an activation's row names, or an `InputError` without one."""
+    name = parse_activation(activation).ntk
+    if name is None:
+        raise InputError(
+            f"activation `{activation}` has no closed-form kernel; `empirical_ntk` "
+            "computes that of any one network"
+        )
+    return CLOSED_FORMS[name]
 
 
 def check_network(

@@ -88,6 +88,7 @@ def survey(
     *,
     layers: int,
     width: int | None = None,
+    activation: str = "relu",
     parameterization: str = "standard",
     w_std: float = 1.0,
     b_std: float = 0.0,
@@ -105,6 +106,7 @@ def survey(
     network: Any = {
         "layers": layers,
         "width": width,
+        "activation": activation,
         "parameterization": parameterization,
         "w_std": w_std,
         "b_std": b_std,

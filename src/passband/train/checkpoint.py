@@ -57,4 +57,4 @@ def _is_key(leaf: Any) -> bool:
 
 
 def _unusable(path: Path, why: str) -> InputError:
-    return InputError(f"checkpoint `{path}` {why}; `--overwrite` starts anew")
+    return InputError(f"checkpoint `{path}` {why}; `overwrite` starts anew")

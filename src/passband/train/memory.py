@@ -25,18 +25,44 @@ def bytes_of_run(field: Field, points: int) -> int:
 def bytes_of_point(field: Field, points: int) -> int:
     """Of one point in a step of so many.
 
-    Kept for the backward pass: the features and every hidden layer, and gradients of
-    the widest layer while they are passed back: two of them, and in bfloat16 a float32
-    one besides, or a single one where the step is fused.
+    Kept for the backward pass: the features, every hidden layer, its slopes too where
+    they cannot be told from it, and gradients of the widest layer while they are passed
+    back: two of them, and in bfloat16 a float32 one besides, or a single one where the
+    step is fused.
     """
     half = field.precision is Precision.BFLOAT16
     item = 2 if half else 4
     *hidden, out = (w.shape[-1] for w in field.mlp.weights)
     widest = max([*hidden, 1])
-    fused = fits(points, field.encoding.dims, field.mlp.weights, field.precision)
+    between = field.mlp.nonlinearity
+    fused = fits(
+        points, field.encoding.dims, field.mlp.weights, field.precision, between
+    )
     passed_back = item if fused else 2 * item + (4 if half else 0)
-    kept = item * (field.encoding.features + sum(hidden)) + passed_back * widest
+    layers = sum(hidden) * (1 if between.pullback else 2)
+    kept = item * (field.encoding.features + layers) + passed_back * widest
     return kept + 4 * 4 * (out + field.encoding.dims)
+
+
+# Volumes of complex numbers that a step holds beside the network's layers, and how much
+# more than planned from their shapes the layers take by XLA's own account.
+VOLUMES, SLACK, FUSED_SLACK = 6, 1.3, 1.05
+
+
+def microbatch_voxels(field: Field, count: int, coils: int, room: int) -> int:
+    """How many of `count` voxels may have their layers in so many bytes together."""
+    alone = bytes_of_run(field, 0) + VOLUMES * 8 * count * coils
+    plain = bytes_of_point(field, 1)
+    fits = int((room - alone) / (SLACK * plain))
+    fused = bytes_of_point(field, fits // 2)  # parts are equal, so none is below half
+    if fused < plain:
+        fits = int((room - alone) / (FUSED_SLACK * fused))
+    if fits < 1:
+        raise InputError(
+            f"{count} voxels and {coils} coil(s) need more than {human(alone)}, and "
+            f"{human(room)} may be used; a smaller `batch` trains on a coarser grid"
+        )
+    return min(count, fits)
 
 
 def budget() -> int:
@@ -59,7 +85,7 @@ def check_fits(field: Field, points: int, max_memory: int | None = None) -> int:
     if need > room:
         alone = bytes_of_run(field, 0)
         batch = int(points * (room - alone) / (need - alone))
-        hint = f"a `--batch` of {batch} fits" if batch > 0 else "take a smaller network"
+        hint = f"a `batch` of {batch} fits" if batch > 0 else "take a smaller network"
         raise InputError(
             f"a step of {points} points needs {human(need)} but {human(room)} may be "
             f"used; {hint}"
@@ -87,5 +113,5 @@ def parse_bytes(text: str) -> int:
     except (ValueError, KeyError):
         value = -1.0
     if not 0 < value < float("inf"):
-        raise InputError(f"`max-memory` (={text}) must be a size such as 1GiB or 500MB")
+        raise InputError(f"`max_memory` (={text}) must be a size such as 1GiB or 500MB")
     return int(value)

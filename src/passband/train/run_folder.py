@@ -41,18 +41,18 @@ class RunFolder:
             there = []
         except NotADirectoryError:
             raise InputError(
-                f"`{path}` is a file, or below one; `--out` must name a folder"
+                f"`{path}` is a file, or below one; `out` must name a folder"
             ) from None
         except OSError as error:
             raise InputError(f"`{path}` cannot be read: {error.strerror}") from error
         if there and _read_config(path) is None:
             raise InputError(
-                f"`{path}` holds files that are not a run's; choose another `--out`"
+                f"`{path}` holds files that are not a run's; choose another `out`"
             )
         if there and not overwrite:
             raise InputError(
-                f"run folder `{path}` exists; `--resume` goes on with it, "
-                "`--overwrite` starts anew, `--out` names another"
+                f"run folder `{path}` exists; `resume` goes on with it, "
+                "`overwrite` starts anew, `out` names another"
             )
         folder = cls(path, config)
         folder._remove(_OURS)
@@ -70,7 +70,7 @@ class RunFolder:
         if config is None:
             raise InputError(
                 f"`{path / 'config.json'}` is not that of a run, or is damaged; "
-                "choose another `--out`"
+                "choose another `out`"
             )
         return cls(path, config)
 

@@ -1,53 +1,15 @@
 """The state of one run, and the one step that advances it."""
 
-import functools
-from collections.abc import Callable
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PyTree, Scalar
+from jaxtyping import Array, Int, PyTree, Scalar
 
 from ..field import Field
 from ..mappings import AnyKey
 from ..tasks.task import Task
-
-
-class Rate(eqx.Module):
-    """Learning rate `start * factor ** (step / every)`; constant where factor is 1.
-
-    Its numbers are arrays, so that every run of a population has its own.
-    """
-
-    start: Float[Array, "*runs"]
-    factor: Float[Array, "*runs"]
-    every: Float[Array, "*runs"]
-
-    def __call__(self, step: Int[Array, ""]) -> Scalar:
-        return self.start * self.factor ** (step / self.every)
-
-
-def constant_rate(value: float) -> Rate:
-    """One learning rate throughout."""
-    return Rate(jnp.float32(value), jnp.float32(1), jnp.float32(1))
-
-
-def decaying_rate(start: float, factor: float, every: float) -> Rate:
-    """`start * factor ** (step / every)`: shapes use 5e-4 * 0.1 ** (step / 5000)."""
-    return Rate(jnp.float32(start), jnp.float32(factor), jnp.float32(every))
-
-
-@functools.cache  # one object, so that a second run finds the first one's program
-def adam() -> optax.GradientTransformation:
-    """Adam at unit rate, as the paper set it (protocol 1.1)."""
-    return optax.adam(1.0, b1=0.9, b2=0.999, eps=1e-8)
-
-
-@functools.cache
-def sgd() -> optax.GradientTransformation:
-    """Plain gradient descent at unit rate."""
-    return optax.sgd(1.0)
+from .schedules import Schedule
 
 
 class State(eqx.Module):
@@ -57,7 +19,7 @@ class State(eqx.Module):
     moments: PyTree
     step: Int[Array, "*runs"]
     key: PyTree
-    rate: Callable[[Array], Scalar]
+    rate: Schedule
     stopped: Int[Array, "*runs"]
     """The step whose loss or gradient was not finite; -1 while all is well."""
 
@@ -65,7 +27,7 @@ class State(eqx.Module):
 def init_state(
     field: Field,
     optimiser: optax.GradientTransformation,
-    rate: Callable[[Array], Scalar],
+    rate: Schedule,
     key: AnyKey,
 ) -> State:
     """A run before its first step."""

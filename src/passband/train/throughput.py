@@ -14,10 +14,11 @@ from ..field import Field, make_field
 from ..mappings import AnyKey
 from ..ops.mlp import Precision
 from ..tasks.task import Task, half_mean_square
-from .loop import Config, chunk, start
+from .driver import Config, start
 from .memory import bytes_of_run
-from .population import population_chunk, stack
-from .state import adam
+from .optimisers import adam
+from .programs import chunk, program
+from .stack import stack, together
 from .work import flop_of_step
 
 
@@ -139,21 +140,16 @@ def prepare(
         states.append(start(field, config, key=jax.random.key(k)))
     optimiser = adam()
     begun = time.perf_counter()
-    if runs == 1:
-        task, state, rest = tasks[0], states[0], (optimiser, steps)
-        jitted: Any = chunk
-    else:
-        task, axes = stack(tasks)
-        state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-        rest = (axes, optimiser, steps)
-        jitted = population_chunk
-    program = jitted.lower(task, state, *rest).compile()
+    task, state, axes = tasks[0], states[0], None
+    if runs > 1:
+        (task, axes), state = stack(tasks), together(states)
+    take = program(chunk, task, state, axes, optimiser, steps)
     compiling = time.perf_counter() - begun
-    used = program.compiled.memory_analysis()
+    used: Any = take.compiled.memory_analysis()
 
     def call() -> None:
         nonlocal state
-        state, losses = program(task, state, *rest)
+        state, losses = take(task, state, axes, optimiser, steps)
         if not np.isfinite(losses).all():
             raise FloatingPointError("the timed training did not stay finite")
 

@@ -11,10 +11,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..data.masks import hold_out
+from ..domain import extent_of
 from ..errors import InputError
 from ..forward.kspace import crop
 from ..tasks.ct import CTTask, kept_rays
-from ..tasks.mri import MriTask, extent_of
+from ..tasks.mri import MriTask
 from .problem import Coarse
 
 POINTS = 1024

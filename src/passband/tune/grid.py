@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from ..domain import grid_places, xy
 from ..tasks.regression import RegressionTask
 from .problem import HeldPoints, Patches, Problem
 from .spectrum import axis_shares, first_guess
@@ -84,7 +85,7 @@ def grid_problem(
         out=values.shape[-1],
         output=output,
         guess=first_guess(whole, apart),
-        axes=None if axes is None else _xy(axes),
+        axes=None if axes is None else xy(axes),
         nyquist=0.5 / apart,
         patches=_patches(whole, apart, seed) if blank > 0 else None,
         above=BETWEEN,
@@ -97,14 +98,8 @@ def grid_problem(
 def grid_points(
     index: Int[np.ndarray, " n"], sides: tuple[int, ...], step: float
 ) -> Float[np.ndarray, "n d"]:
-    """Coordinates of flat indices; (row, column) is (y, x), as in every task."""
-    place = np.unravel_index(index, sides)
-    return (step * np.stack(_xy(place), axis=-1)).astype(np.float32)
-
-
-def _xy(parts: tuple) -> tuple:
-    """The first two axes exchanged."""
-    return parts if len(parts) < 2 else (parts[1], parts[0], *parts[2:])
+    """Coordinates of flat indices, neighbours `step` apart."""
+    return (step * np.stack(grid_places(index, sides), axis=-1)).astype(np.float32)
 
 
 def split(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

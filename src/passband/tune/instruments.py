@@ -13,11 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Scalar
 
+from ..domain import extent_of
 from ..field import Field
 from ..forward.render import on_background, render
 from ..labels.pool import ShapeLabels, block_order
 from ..tasks.ct import CTTask
-from ..tasks.mri import MriTask, extent_of
+from ..tasks.mri import MriTask
 from ..tasks.nerf import FieldRadiance, NerfTask, Views
 from ..tasks.shape import ShapeTask, cross_entropy, shape_task
 from .coarse import HOLDOUT, ct_coarse, mri_coarse

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
+from ..domain import xy
 from ..errors import InputError
 from ..mappings import FourierFeatures, Mapping
 from ..theory import composed_ntk, linear_dynamics
@@ -139,8 +140,7 @@ def grid_kernel(
             apart[coarse.summed] = np.asarray([level])
         mesh = np.meshgrid(*apart, indexing="ij")
         points = [step * m.ravel() for step, m in zip(coarse.steps, mesh, strict=True)]
-        points[:2] = points[1::-1]  # (row, column) is (y, x)
-        row = composed_ntk(encoding, origin, np.stack(points, axis=-1), **network)
+        row = composed_ntk(encoding, origin, np.stack(xy(points), axis=-1), **network)
         row = row.reshape(table.shape)
         # At -level the same values lie the other way round.
         both = row if level == 0 else row + np.flip(row)
@@ -154,8 +154,7 @@ def grid_kernel(
 
 def _hidden(encoding: FourierFeatures, coarse: Coarse) -> float:
     """The share of a mapping's power that lies beyond what the grid can show."""
-    limits = [0.5 / step for step in coarse.steps]
-    limits[:2] = limits[1::-1]
+    limits = [0.5 / step for step in xy(coarse.steps)]
     high = np.any(np.abs(np.asarray(encoding.frequencies)) > limits, axis=1)
     power = np.asarray(encoding.amplitudes) ** 2
     return float(power[high].sum() / power.sum())

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from ..auto import Auto
 from ..tasks.regression import RegressionTask
-from ..train.state import Rate
+from ..train.schedules import Schedule
 from .choice import Choice
 from .choose import choose
 from .grid import FEWEST, SAME, split
@@ -73,7 +73,7 @@ def choose_for_points(
     auto: Auto,
     *,
     steps: int = CPU_STEPS,
-    rate: float | Rate = 1e-3,
+    rate: float | Schedule = 1e-3,
     layers: int = 4,
     width: int = 256,
     precision: str = "auto",
@@ -89,7 +89,7 @@ def choose_for_points(
         coords, values, most=most, batch=batch, output=output, seed=seed
     )
     plan = Plan(
-        rungs=rungs_to(longest), rate=rate, layers=layers,
+        rungs=rungs_to(longest), lr=rate, layers=layers,
         width=width, precision=precision, slots=2 if on_cpu else None,
     )  # fmt: skip
     return choose(problem, auto, plan, seed=seed)

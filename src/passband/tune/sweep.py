@@ -9,7 +9,6 @@ beside the best one that had fallen out goes on from where it stopped.
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -18,13 +17,16 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
-from ..field import Field, make_field
+from ..field import make_field
 from ..mappings import Mapping
 from ..ops.mlp import Precision
-from ..train.loop import Config, start
+from ..train.driver import Config, start
 from ..train.memory import budget, bytes_of_run
-from ..train.population import advance_stack, stack
-from ..train.state import Rate, State, adam
+from ..train.optimisers import optimiser as optimiser_of
+from ..train.programs import chunk, program
+from ..train.schedules import Schedule, schedule
+from ..train.stack import stack, together, unstack
+from ..train.state import State
 from .problem import Held
 
 Progress = Callable[[str], None]
@@ -39,7 +41,11 @@ class Plan:
     keep: tuple[int, ...] = (4, 3)
     """Scales that go on after each rung but the last; more where there are slots."""
     seeds: int = 2
-    rate: float | Rate = 1e-3
+    lr: float | Schedule = 1e-3
+    schedule: str = "constant"
+    """How a plain number goes on, over the last rung's steps."""
+    optimiser: str = "adam"
+    activation: str = "relu"
     layers: int = 4
     width: int = 256
     precision: str = "auto"
@@ -48,7 +54,7 @@ class Plan:
     revivals: int = 3
     """Scales that may come back at the end, to stand beside the best."""
     slots: int | None = None
-    """Lanes that train together; by default one scale's, or as many as keep a GPU
+    """Trials that train together; by default one scale's, or as many as keep a GPU
     busy."""
 
 
@@ -126,8 +132,10 @@ def sweep(
         before: what came of the first mappings already; the others compete with them.
     """
     begun = time.perf_counter()
-    optimiser = adam()
-    config = Config(rate=plan.rate, precision=plan.precision)
+    optimiser, lr = optimiser_of(plan.optimiser), plan.lr
+    if not callable(lr):
+        lr = schedule(plan.schedule, lr, plan.rungs[-1])
+    config = Config(lr=lr, precision=plan.precision)
     keys = jax.random.split(jax.random.key(seed), plan.seeds)
     count, old = len(mappings), 0 if before is None else before.errors.shape[1]
     if beside is None:
@@ -139,6 +147,7 @@ def sweep(
             field = make_field(
                 mapping, d=d, out=out, key=field_key, output=output,
                 layers=plan.layers, width=plan.width, start=start_at,
+                activation=plan.activation,
             )  # fmt: skip
             trials.append(start(field, config, key=run_key, optimiser=optimiser))
     room = budget() // bytes_of_run(trials[0].field, held.task.microbatch_points)
@@ -148,9 +157,8 @@ def sweep(
     errors = np.full((ends[-1], count, plan.seeds), np.nan)
     if before is not None:
         errors[:, :old] = before.errors
-    placed = _side_by_side([trials[-1]] * slots)
-    program = _program(held, placed, length)
-    _apart(placed, slots)  # compiled now, like the program
+    placed = together([trials[-1]] * slots)
+    take = program(_train, held, placed, optimiser, length)
     compiled = time.perf_counter()
 
     def go_on(scales: Sequence[int], begin: int, end: int) -> None:
@@ -158,15 +166,15 @@ def sweep(
         for k in range(0, len(those), slots):
             some = those[k : k + slots]
             # Slots left over take a trial twice: it comes out the same both times.
-            states = _side_by_side([trials[i] for i in np.resize(some, slots)])
+            states = together([trials[i] for i in np.resize(some, slots)])
             for t in range(begin, end):
-                states, found = program(held, states, optimiser, length)
+                states, found = take(held, states, optimiser, length)
                 errors[t].flat[some] = np.asarray(found)[: len(some)]
                 progress(
                     f"step {(t + 1) * length} of {ends[-1] * length}, run "
                     f"{k + len(some)} of {len(those)}"
                 )
-            for i, state in zip(some, _apart(states, len(some)), strict=True):
+            for i, state in zip(some, unstack(states, len(some)), strict=True):
                 trials[i] = state
 
     def score(begin: int, end: int) -> np.ndarray:
@@ -237,7 +245,6 @@ def level(error: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         return np.clip(-10 * np.log10(error), -300, 300)
 
 
-@eqx.filter_jit(donate="all-except-first")
 def _train(
     held: Held,
     states: State,
@@ -245,40 +252,12 @@ def _train(
     length: int,
 ) -> tuple[State, Float[Array, " slots"]]:
     """`length` steps of the trials in the slots, and their held-out errors then."""
-
     task, axes = stack([held.task])  # all trials have the same
-    moved, _ = advance_stack(task, states, axes, optimiser, length)
+    moved, _ = chunk(task, states, axes, optimiser, length)
 
     def error(state: State) -> Array:
-        found = held.error(_exact(state.field))
+        found = held.error(state.field.with_precision(Precision.FLOAT32))
         good = jnp.isfinite(found) & (state.stopped < 0)
         return jnp.where(good, found, jnp.inf)
 
     return moved, eqx.filter_vmap(error)(moved)
-
-
-_PROGRAMS: dict[Any, Callable] = {}
-
-
-def _program(held: Held, states: State, length: int) -> Callable:
-    """The compiled program; data of one shape share it."""
-    leaves, structure = jax.tree.flatten((held, states))
-    name = structure, tuple((x.shape, str(x.dtype)) for x in leaves), length
-    if name not in _PROGRAMS:
-        lowered = _train.lower(held, states, adam(), length)  # pyright: ignore[reportFunctionMemberAccess]
-        _PROGRAMS[name] = lowered.compile()
-    return _PROGRAMS[name]
-
-
-def _exact(field: Field) -> Field:
-    return field.with_precision(Precision.FLOAT32)
-
-
-@eqx.filter_jit
-def _side_by_side(trials: list[State]) -> State:
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trials)
-
-
-@eqx.filter_jit
-def _apart(states: State, count: int) -> list[State]:
-    return [jax.tree.map(lambda leaf, i=i: leaf[i], states) for i in range(count)]

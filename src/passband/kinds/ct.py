@@ -1,0 +1,258 @@
+"""A sinogram from a file (NPY, TIFF), or simulated from a picture."""
+
+import dataclasses
+import functools
+import math
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..data.images import read_image
+from ..data.sinograms import Sinogram, parse_angles, read_sinogram
+from ..errors import InputError
+from ..field import Field
+from ..plot.reconstructions import reconstructions
+from ..plot.sinogram import sinogram_figure
+from ..reconstruct.backprojection import largest_density
+from ..reconstruct.baselines import baselines
+from ..tasks.ct import (
+    CTTask,
+    against_truth,
+    ct_task,
+    simulated,
+    squared,
+)
+from ..tune.instruments import ct_problem
+from ..tune.problem import Problem
+from .kind import (
+    CPU_POINTS,
+    SILENT,
+    Evaluation,
+    Health,
+    History,
+    Kind,
+    Listener,
+    Network,
+    Rendered,
+    Training,
+    TrialSize,
+    network_share,
+    on_cpu,
+    out_of_patience,
+    paper_lr,
+    resolve,
+    score_line,
+    start_at,
+    stuck,
+)
+from .options import CTOptions, TrainOptions
+from .render_picture import render_picture
+
+# Samples of rays in one projection, for baselines that take 2 CPU cores half a minute.
+CPU_SAMPLES = 8_000_000
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CTKind(Kind):
+    """Line integrals of parallel rays, and the density if it is known."""
+
+    name = "ct"
+    cpu_trials, gpu_trials = TrialSize(400, 64**2), TrialSize(640, 160**2)
+
+    options: CTOptions
+    data: Sinogram
+    truth: np.ndarray | None
+    truth_range: float
+    high: float
+    """The density at the field's 1."""
+
+    @classmethod
+    def source(cls, options: CTOptions) -> Path:
+        if options.simulate is None:
+            if options.file is None:
+                raise InputError("`file` is missing; give a sinogram, or `simulate`")
+            return Path(options.file)
+        if options.file is not None:
+            raise InputError("`file` and `simulate` exclude each other")
+        return Path(options.simulate)
+
+    @classmethod
+    def inputs(cls, options: CTOptions) -> list[Path]:
+        files = [cls.source(options)]
+        for word in (options.angles, options.truth):
+            if word is not None and Path(word).is_file():
+                files.append(Path(word))
+        return files
+
+    @classmethod
+    def read(cls, options: CTOptions, listener: Listener = SILENT) -> "CTKind":
+        del listener
+        path = cls.source(options)
+        truth, truth_range = None, 1.0
+        if options.simulate is not None:
+            if options.angles is None:
+                angles = 180 / options.views * np.arange(options.views)
+            else:
+                angles = parse_angles(options.angles)
+            image = read_image(path)
+            data, truth = simulated(
+                image, angles, noise=options.noise, seed=options.seed
+            )
+            truth_range = image.high - image.low
+            data = Sinogram(options.pixel * data.values, angles, data.name)
+        else:
+            if options.angles is None:
+                raise InputError(
+                    "`angles` is missing; such as 0:180:20 for 20 views from 0 to "
+                    "180 degrees, stop excluded, or a file with one number a view"
+                )
+            data = read_sinogram(path, options.angles)
+        if options.truth is not None:
+            image = read_image(options.truth)
+            density = image.values[..., : min(3, image.values.shape[2])]
+            density = density.astype(np.float32).mean(axis=2)
+            truth = squared(density, data.values.shape[1])
+            truth_range = image.high - image.low
+        high = options.high or largest_density(
+            data, pixel=options.pixel, offset=options.offset
+        )
+        return cls(
+            options, data.name, data, truth, truth_range, high,
+            warnings=tuple(data.warnings),
+        )  # fmt: skip
+
+    @property
+    def bins(self) -> int:
+        return self.data.values.shape[1]
+
+    def default_mapping(self) -> str:
+        return "gaussian:5"
+
+    def training(self, asked: TrainOptions, mapping: Any) -> Training:
+        # Many steps on a coarse grid serve better than few on a fine one.
+        steps, points = asked.steps or 1000, self.bins**2
+        batch, lr = points, paper_lr(mapping)
+        if on_cpu():
+            batch = min(points, max(4096, int((CPU_POINTS - 0.4 * points) / steps)))
+            # Fewer steps are larger: a head from 20 views ends 1.4 dB higher.
+            lr = 3e-3
+        return resolve(asked, mapping, steps=steps, batch=batch, lr=lr)
+
+    def network(self, training: Training | None = None) -> Network:
+        # A view's rays add up to all of the density, so that their mean is its mean.
+        unit = self.high * self.options.pixel * self.bins
+        return Network(2, 1, "sigmoid", start_at(self.data.values.mean() / unit))
+
+    def task(self, training: Training) -> CTTask:
+        return self._task(min(self.bins, math.isqrt(training.batch)))
+
+    @functools.lru_cache(maxsize=4)  # noqa: B019  a projector is built once for a fit
+    def _task(self, grid: int) -> CTTask:
+        options = self.options
+        return ct_task(
+            self.data,
+            high=self.high,
+            grid=grid,
+            pixel=options.pixel,
+            offset=options.offset,
+            holdout=options.holdout,
+            seed=options.seed,
+        )
+
+    def remarks(self, task: CTTask) -> tuple[str, ...]:
+        grid, bins = task.forward.input_shape[0], self.bins
+        if grid >= bins:
+            return ()
+        return (
+            f"trains on a grid of {grid} x {grid} for {bins} bins; `batch="
+            f"{bins * bins}` takes {bins} x {bins}",
+        )
+
+    def nyquist(self) -> float:
+        return self.bins / 2
+
+    def trials(self, asked: TrainOptions, size: TrialSize) -> Problem:
+        task = self._task(min(self.bins, math.isqrt(size.points)))
+        start, share = self.network().start, network_share()
+        return ct_problem(task, start=start, share=share, seed=asked.seed)
+
+    def health(
+        self, task: CTTask, field: Field, entry: Any, history: History
+    ) -> Health:
+        collapse = stuck(entry, history, lambda: task.empty_loss)
+        if task.train_mask is None or collapse:
+            return Health(collapse=collapse)
+        found = task.metrics(field)
+        errors = [*history.get("error_test", []), found["error_test"]]
+        return Health(found, out_of_patience(self.options.patience, errors))
+
+    def evaluate(
+        self,
+        task: CTTask,
+        field: Field,
+        training: Training,
+        listener: Listener = SILENT,
+    ) -> Evaluation:
+        (views, bins), word = self.data.values.shape, str(training.mapping)
+        whole = self._task(bins)
+        ours = task.predict(field)
+        seen = whole.forward(jnp.asarray(ours))
+        metrics = self._scores(ours) | whole.errors(seen)
+        listener.progress("the baselines", often=False)
+        cpu = jax.default_backend() == "cpu"
+        grid = min(bins, max(64, CPU_SAMPLES // (views * bins))) if cpu else bins
+        few = {"steps": 300} if cpu else {}
+        others = baselines(self._task(grid), **few)
+        scores = {
+            name: self._scores(x) | whole.errors(whole.forward(jnp.asarray(x)))
+            for name, x in others.items()
+        }
+
+        def figures() -> dict[str, Any]:
+            pictures = {word: ours, **others}
+            unit = self.high * self.options.pixel * bins
+            known = whole.train_mask
+            return {
+                "Reconstructions": reconstructions(
+                    {name: self.high * x for name, x in pictures.items()},
+                    self.truth,
+                    notes={
+                        k: score_line(v) for k, v in {word: metrics, **scores}.items()
+                    },
+                ),
+                "Sinogram": sinogram_figure(
+                    self.data.values,
+                    unit * np.asarray(seen),
+                    self.data.angles,
+                    None if known is None else ~np.asarray(known),
+                ),
+            }
+
+        coarse = task.step_points < bins * bins
+        return Evaluation(
+            metrics=metrics,
+            about={
+                "shape": [bins, bins, 1],
+                "low": 0.0,
+                "high": self.high,
+                "pixel": self.options.pixel,
+            },
+            preview=lambda: ours[..., None],
+            figures=figures,
+            baselines=scores,
+            more={"grid": list(task.forward.input_shape)} if coarse else {},
+        )
+
+    def _scores(self, values: np.ndarray) -> dict[str, float]:
+        if self.truth is None:
+            return {}
+        return against_truth(self.high * values, self.truth, self.truth_range)
+
+    @classmethod
+    def render(
+        cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
+    ) -> Rendered:
+        return render_picture(field, about, options)

@@ -1,0 +1,309 @@
+"""From data of any kind to a trained field, with or without a run folder."""
+
+import dataclasses
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+
+from ..atomic_write import write_bytes
+from ..auto import Auto
+from ..data.images import write_image
+from ..errors import InputError
+from ..export.report import write_report
+from ..field import Field
+from ..mappings import Mapping, nyquist_warning
+from ..model_file import save
+from ..ops.mlp import Precision
+from ..plot.style import png_bytes
+from ..tasks.task import Task
+from ..train.device import device_name
+from ..train.driver import Config, start
+from ..train.memory import check_fits
+from ..train.optimisers import optimiser
+from ..train.run_folder import RunFolder
+from ..train.schedules import schedule
+from ..tune.choice import Choice
+from ..version import __version__
+from ..words import parse_mapping
+from .choose import choose_for
+from .kind import SILENT, Evaluation, Kind, Listener, Training
+from .options import TrainOptions
+from .session import Collapse, Sat, sit
+from .table import row_of
+
+CHOICE = "choice.json"
+"""How the scale of an `auto` mapping was chosen, in the run folder."""
+RESTARTS, SLOWER = 3, 3.0
+"""How often a run that collapses starts anew, with the next seed, and its rate divided
+by what."""
+CPU_CHUNK = 2**18  # points between two looks at the clock: about 3 s
+FREE = {"max_memory"}
+"""Options that may differ when a run is resumed."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Fitted:
+    """A trained field and how it came about."""
+
+    kind: Kind
+    training: Training
+    task: Task
+    field: Field
+    history: dict[str, list[float]]
+    evaluation: Evaluation
+    result: dict[str, Any]
+    """What `passband fit --json` prints."""
+
+
+def read_kind(cls: type[Kind], options: Any, listener: Listener = SILENT) -> Kind:
+    """Read data, and pass on what their reader says."""
+    kind = cls.read(options, listener)
+    for warning in kind.warnings:
+        listener.warn(warning)
+    for note in kind.notes:
+        listener.say(f"passband: {note}")
+    return kind
+
+
+def fit(
+    kind: Kind,
+    asked: TrainOptions,
+    *,
+    place: Path | None = None,
+    resume: RunFolder | None = None,
+    overwrite: bool = False,
+    minutes: float | None = None,
+    save_every: float = 10.0,
+    listener: Listener = SILENT,
+) -> Fitted:
+    """Train a field for data that were read.
+
+    A run that collapses begins anew, up to three times, with the next seed and a third
+    of the rate.
+
+    Args:
+        place: a run folder for configuration, metrics, checkpoints, model and report;
+            None leaves nothing on the disk.
+        resume: go on with the run in this folder, which is at `place`.
+        overwrite: start anew in a run folder that exists.
+        minutes: train no longer than this in this sitting.
+        save_every: seconds between checkpoints.
+    """
+    mapping, choice = choose_mapping(kind, asked, listener)
+    restarts = 0
+    while True:
+        training = kind.training(asked, mapping)
+        training = dataclasses.replace(training, restarts=restarts)
+        try:
+            return _fit(
+                kind, asked, training, choice, place, resume, overwrite, minutes,
+                save_every, listener,
+            )  # fmt: skip
+        except Collapse as error:
+            what = f"run `{mapping}` collapsed by step {error.step}: {error}"
+            if restarts == RESTARTS:
+                raise Collapse(
+                    error.step,
+                    f"{what}, at a rate of {training.lr:.3g} as at higher ones; try "
+                    "another `seed` or `mapping`",
+                ) from None
+            restarts += 1
+            lr, seed = training.lr / SLOWER, training.seed + 1
+            listener.warn(
+                f"{what}; starting anew with seed {seed} and a rate of {lr:.3g}"
+            )
+            asked = dataclasses.replace(asked, lr=lr, seed=seed)
+            kind, resume, overwrite = kind.again(asked), None, True
+
+
+def choose_mapping(
+    kind: Kind, asked: TrainOptions, listener: Listener = SILENT
+) -> tuple[Mapping, Choice | None]:
+    """The mapping that was asked for, its scale chosen if that is asked too."""
+    word = kind.default_mapping() if asked.mapping is None else asked.mapping
+    mapping = parse_mapping(word)
+    if not isinstance(mapping, Auto):
+        return mapping, None
+    choice = choose_for(kind, asked, mapping, steps=asked.steps, listener=listener)
+    listener.say(choice.summary())
+    return parse_mapping(choice.mapping), choice
+
+
+def _fit(
+    kind: Kind,
+    asked: TrainOptions,
+    training: Training,
+    choice: Choice | None,
+    place: Path | None,
+    resume: RunFolder | None,
+    overwrite: bool,
+    minutes: float | None,
+    save_every: float,
+    listener: Listener,
+) -> Fitted:
+    task = kind.task(training)
+    for remark in kind.remarks(task):
+        listener.say(remark)
+    config = _config(kind, asked, training, task)
+    if choice is not None:
+        config["mapping_given"] = choice.given
+    elif resume is not None and "mapping_given" in resume.config:
+        config["mapping_given"] = resume.config["mapping_given"]
+    if resume is not None and resume.config["sha256"] != config["sha256"]:
+        files = ", ".join(f"`{path}`" for path in kind.inputs(asked))
+        raise InputError(
+            f"{files} has changed since the run in `{place}` was started; "
+            "`overwrite` starts anew"
+        )
+    field_key, key = jax.random.split(jax.random.key(training.seed))
+    field = _draw(kind, training, task, field_key)
+    limit = kind.nyquist()
+    if limit is not None and (message := nyquist_warning(training.mapping, limit)):
+        listener.warn(message)
+    train = Config(
+        steps=training.steps,
+        lr=schedule(training.schedule, training.lr, training.steps),
+        every=config["every"],
+        precision=training.precision,
+    )
+    moves, folder = optimiser(training.optimiser), resume
+    begun = Sat(start(field, train, key=key, optimiser=moves), 0.0, {})
+    if folder is not None:
+        state, seconds = folder.restore(begun.state)
+        # More steps than it had are a longer schedule, not the end of the old one.
+        state = dataclasses.replace(state, rate=begun.state.rate)
+        begun = Sat(state, seconds, folder.history())
+        folder.configure(config)
+        listener.say(f"going on from step {int(state.step)} of {training.steps}")
+    elif place is not None:
+        folder = RunFolder.create(place, config, overwrite=overwrite)
+        if choice is not None:
+            folder.write_json(CHOICE, dataclasses.asdict(choice))
+    if minutes is not None:
+        train = dataclasses.replace(train, minutes=minutes + begun.seconds / 60)
+    ended = sit(
+        kind, task, train, begun, key=key, optimiser=moves,
+        name=str(training.mapping), folder=folder, listener=listener,
+        save_every=save_every,
+    )  # fmt: skip
+    listener.progress("evaluating the field, writing the report", often=False)
+    exact = ended.state.field.with_precision(Precision.FLOAT32)
+    found = kind.evaluate(task, exact, training, listener)
+    result = _result(kind, training, ended, found, choice, folder)
+    fitted = Fitted(kind, training, task, exact, ended.history, found, result)
+    if folder is not None:
+        _leave(fitted, folder)
+    return fitted
+
+
+def _draw(kind: Kind, training: Training, task: Task, key: jax.Array) -> Field:
+    """The field before training; its size is held against the memory first."""
+    network = kind.network(training)
+    precision = Precision.resolve(training.precision, jax.default_backend())
+    shapes = eqx.filter_eval_shape(training.draw, network, key)
+    room = training.max_memory
+    check_fits(shapes.with_precision(precision), task.microbatch_points, room)
+    return training.draw(network, key)
+
+
+def _config(
+    kind: Kind, asked: TrainOptions, training: Training, task: Task
+) -> dict[str, Any]:
+    """Everything needed to run it again, with nothing left to be chosen."""
+    config: dict[str, Any] = {"passband": __version__, "task": kind.name}
+    for f in dataclasses.fields(row_of(kind.name).options):
+        if f.name not in FREE:
+            source = training if hasattr(training, f.name) else asked
+            config[f.name] = getattr(source, f.name)
+    config["mapping"] = str(training.mapping)
+    if asked.file is not None:
+        config["file"] = str(Path(asked.file).resolve())
+    config["sha256"] = _hash(kind.inputs(asked))
+    config["every"] = _every(task.step_points)
+    return config
+
+
+def _every(points: int) -> int:
+    """Steps between two entries of the history, of so many points each."""
+    if jax.default_backend() != "cpu":
+        return 25
+    return max(1, min(25, CPU_CHUNK // points))
+
+
+def _hash(paths: list[Path]) -> str:
+    """One hash of several files, and of one file its own."""
+    digests = []
+    for path in paths:
+        with path.open("rb") as stream:
+            digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
+
+
+def _result(
+    kind: Kind,
+    training: Training,
+    ended: Sat,
+    found: Evaluation,
+    choice: Choice | None,
+    folder: RunFolder | None,
+) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "task": kind.name,
+        "mapping": str(training.mapping),
+        "sigma": training.sigma,
+        "steps": int(ended.state.step),
+        "seconds": round(ended.seconds, 3),
+        "device": device_name(),
+        "precision": ended.state.field.precision.value,
+        "metrics": found.metrics,
+    }
+    if folder is not None:
+        result["run"] = str(folder.path)
+        result["model"] = str(folder.path / "model.safetensors")
+        kept = folder.path / CHOICE
+        if choice is None and "mapping_given" in folder.config and kept.is_file():
+            result["tuned"] = json.loads(kept.read_text())
+    if choice is not None:
+        result["tuned"] = dataclasses.asdict(choice)
+    if found.baselines:
+        result["baselines"] = found.baselines
+    return result | found.more
+
+
+def model_facts(fitted: Fitted) -> dict[str, Any]:
+    """What the model file says of a fit."""
+    names = ("task", "mapping", "metrics", "steps")
+    return {name: fitted.result[name] for name in names} | fitted.evaluation.about
+
+
+def write_preview(path: Path, found: Evaluation) -> None:
+    """A picture of the fit as a PNG."""
+    import numpy as np
+
+    shown = found.preview()
+    if isinstance(shown, np.ndarray):
+        write_image(path, shown)
+    else:
+        write_bytes(path, png_bytes(shown))
+
+
+def _leave(fitted: Fitted, folder: RunFolder) -> None:
+    """Preview, report, model and result in the run folder."""
+    write_preview(folder.path / "preview.png", fitted.evaluation)
+    write_report(
+        folder.path / "report.html",
+        title=fitted.kind.title,
+        config=folder.config,
+        result=fitted.result,
+        figures=fitted.evaluation.figures(),
+        history=fitted.history,
+        render_example=fitted.kind.render_example,
+    )
+    save(fitted.field, folder.path / "model.safetensors", **model_facts(fitted))
+    folder.write_json("result.json", fitted.result)

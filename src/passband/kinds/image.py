@@ -1,0 +1,171 @@
+"""A picture file: PNG, JPEG, TIFF, NPY."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+
+from ..data.images import Image, read_image
+from ..field import Field
+from ..plot.spectrum import spectrum_figure
+from ..plot.triptych import triptych
+from ..tasks.image import ImageTask, image_task, render, split_pixels
+from ..tune.grid import grid_problem
+from ..tune.problem import Problem
+from .kind import (
+    SILENT,
+    Evaluation,
+    Kind,
+    Listener,
+    Network,
+    Rendered,
+    Training,
+    TrialSize,
+    Units,
+    cut_to_size,
+    paper_lr,
+    points_in_time,
+    resolve,
+    start_at,
+)
+from .model_facts import shape_of
+from .options import ImageOptions, TrainOptions
+from .render_picture import render_picture
+
+# Pixels evaluated at the end: more would take 2 CPU cores longer than a minute and a
+# half, so that of a larger picture only every third, fifth... row and column is.
+MOST_PIXELS = 12_500_000
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ImageKind(Kind):
+    """A picture; pixel (row, column) sits at (column, row) / (longest side)."""
+
+    name = "image"
+    cpu_trials, gpu_trials = TrialSize(1280, 1024), TrialSize(1536, 2**12)
+    render_example = "--resolution 2048 --out enlarged.png"
+
+    options: ImageOptions
+    image: Image
+
+    @classmethod
+    def read(cls, options: ImageOptions, listener: Listener = SILENT) -> "ImageKind":
+        del listener
+        image = read_image(cls.source(options))
+        return cls(options, image.name, image)
+
+    def training(self, asked: TrainOptions, mapping: Any) -> Training:
+        h, w, _ = self.image.values.shape
+        index, _ = split_pixels((h, w), self.options.holdout, self.options.seed)
+        train = h * w if index is None else len(index)
+        k, steps = stride(h * w), asked.steps or 2000
+        batch = points_in_time(train, (h // k) * (w // k), steps)
+        return resolve(asked, mapping, steps=steps, batch=batch, lr=paper_lr(mapping))
+
+    def network(self, training: Training | None = None) -> Network:
+        values, low, high = self.image.values, self.image.low, self.image.high
+        start = start_at((values.mean(dtype=np.float64) - low) / (high - low))
+        return Network(2, values.shape[2], "sigmoid", start)
+
+    def task(self, training: Training) -> ImageTask:
+        holdout, seed = self.options.holdout, self.options.seed
+        return image_task(self.image, holdout=holdout, batch=training.batch, seed=seed)
+
+    def nyquist(self) -> float:
+        longest = max(self.image.values.shape[:2])
+        return longest / (4 if self.options.holdout == "quarter" else 2)
+
+    def trials(self, asked: TrainOptions, size: TrialSize) -> Problem:
+        values, known = self.image.normalised(), None
+        step, holdout = 1 / max(values.shape[:2]), self.options.holdout
+        if holdout == "quarter":
+            values, step = values[::2, ::2], 2 * step
+        elif holdout != "none":
+            index, _ = split_pixels(values.shape[:2], holdout, self.options.seed)
+            known = np.zeros(values.shape[:2], bool)
+            known.flat[slice(None) if index is None else index] = True
+        most, batch = cut_to_size(values[..., 0].size, size)
+        return grid_problem(
+            values, step=step, known=known, most=most, batch=batch, seed=asked.seed,
+            start=self.network().start, name="pixels",
+        )  # fmt: skip
+
+    def evaluate(
+        self,
+        task: ImageTask,
+        field: Field,
+        training: Training,
+        listener: Listener = SILENT,
+    ) -> Evaluation:
+        h, w, c = self.image.values.shape
+        k, more = stride(h * w), {}
+        if k > 1:
+            task = thinned(task, k)
+            more["evaluated"] = f"one row and one column in {k}"
+        rows, columns, _ = task.pixels.shape
+        crop = (0.0, 0.0, float(k * rows), float(k * columns))
+        prediction = render(field, (h, w), (rows, columns), crop=crop)
+        truth = task.truth()
+        low, high = self.image.low, self.image.high
+        bits = {1: 8, 2: 16}.get(self.image.values.dtype.itemsize, 32)
+        return Evaluation(
+            metrics=task.metrics(field, prediction),
+            about={"shape": [h, w, c], "low": low, "high": high, "bits": bits},
+            preview=lambda: prediction,
+            figures=lambda: {
+                "triptych": triptych(truth, prediction),
+                "spectrum": spectrum_figure(
+                    truth,
+                    prediction,
+                    max(rows, columns) / 2,
+                    training.sigma,
+                    mapping=str(training.mapping),
+                ),
+            },
+            more=more,
+        )
+
+    @classmethod
+    def render(
+        cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
+    ) -> Rendered:
+        return render_picture(field, about, options)
+
+    @classmethod
+    def units(cls, field: Field, about: dict[str, Any]) -> Units:
+        h, w, _ = shape_of(field, about, 2)
+        return Units(
+            np.zeros(2), np.full(2, 1 / max(h, w)), np.zeros(2),
+            "column and row of the fitted picture, in pixels",
+        )  # fmt: skip
+
+
+def stride(pixels: int) -> int:
+    """1, or the odd step at which a large picture is evaluated: an odd one meets the
+    trained and the held-out pixels of the paper's split alike."""
+    k = 1
+    while pixels > MOST_PIXELS * k * k:
+        k += 2
+    return k
+
+
+def thinned(task: ImageTask, k: int) -> ImageTask:
+    """The task of every kth row and column, with its trained and held-out pixels."""
+    h, w, _ = task.pixels.shape
+    kept = (slice(0, h // k * k, k), slice(0, w // k * k, k))
+
+    def among(index: Any) -> Any:
+        if index is None:
+            return None
+        there = np.zeros(h * w, bool)
+        there[np.asarray(index)] = True
+        return jnp.asarray(np.flatnonzero(there.reshape(h, w)[kept]), jnp.int32)
+
+    return eqx.tree_at(
+        lambda t: (t.pixels, t.train, t.test),
+        task,
+        (task.pixels[kept], among(task.train), among(task.test)),
+        is_leaf=lambda x: x is None,
+    )

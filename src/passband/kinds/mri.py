@@ -1,0 +1,366 @@
+"""k-space from a file (NPY), or simulated from a volume (NIfTI, NPY)."""
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..atomic_write import write_bytes
+from ..data.masks import hold_out
+from ..data.volumes import rescaled, suffix_of, write_volume
+from ..domain import extent_of, scaled_sides
+from ..errors import InputError
+from ..field import Field
+from ..forward.kspace import to_centred
+from ..mappings import Mapping
+from ..ops.mlp import Precision
+from ..plot.kspace import kspace_figure
+from ..plot.reconstructions import reconstructions
+from ..plot.style import png_bytes
+from ..plot.volume_slices import planes, volume_slices
+from ..reconstruct.baselines import baselines
+from ..tasks.mri import MriTask, against, render
+from ..train.memory import budget, microbatch_voxels
+from ..tune.instruments import kspace_guess, mri_problem
+from ..tune.problem import Problem
+from .kind import (
+    CPU_POINTS,
+    CPU_SHARE,
+    SILENT,
+    Evaluation,
+    Health,
+    History,
+    Kind,
+    Listener,
+    Network,
+    Rendered,
+    Training,
+    TrialSize,
+    on_cpu,
+    out_of_patience,
+    resolve,
+    score_line,
+    start_at,
+    stuck,
+)
+from .model_facts import check_room, range_of, refuse, shape_of
+from .mri_measurement import Measurement, measurement
+from .options import MriOptions, TrainOptions
+
+# Voxels times iterations of a baseline: 20 s on 2 CPU cores, 300 iterations of 96^3.
+CPU_WORK = 260_000_000
+LOOK = 10
+"""Steps between two looks at what is held out: each costs a third of a step."""
+# The paper's network learns nothing of a volume in 3 minutes of a CPU. A quarter of
+# its products in as many steps reached 26.7 dB where it reached 24.7.
+CPU_WIDTH, CPU_MAPPING, CPU_RATE = 128, "gaussian:5,m=128", 5e-3
+HOLDOUT = 0.05  # of frequencies, for trials, where the fit itself holds none out
+VOLUMES = (".nii", ".nii.gz", ".npy", ".png")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MriKind(Kind):
+    """An image or volume behind k-space."""
+
+    name = "mri"
+    cpu_trials, gpu_trials = TrialSize(160, 20**3), TrialSize(608, 56**3)
+    render_example = "--out volume.nii.gz"
+
+    options: MriOptions
+    data: Measurement
+
+    @classmethod
+    def source(cls, options: MriOptions) -> Path:
+        if options.simulate is not None:
+            return Path(options.simulate)
+        return super().source(options)
+
+    @classmethod
+    def inputs(cls, options: MriOptions) -> list[Path]:
+        word = options.mask if options.mask not in ("gaussian", "uniform") else None
+        more = [word, options.sens, options.truth]
+        return [cls.source(options), *(Path(p) for p in more if p is not None)]
+
+    @classmethod
+    def read(cls, options: MriOptions, listener: Listener = SILENT) -> "MriKind":
+        del listener
+        data = measurement(options)
+        return cls(options, data.name, data, warnings=data.warnings)
+
+    def default_mapping(self) -> str:
+        return CPU_MAPPING if on_cpu() else "gaussian:5"
+
+    def training(self, asked: TrainOptions, mapping: Mapping) -> Training:
+        count = math.prod(self.data.sides)
+        width = asked.width or (CPU_WIDTH if on_cpu() else 256)
+        # The paper's (protocol 1.5); fewer steps of a smaller network are larger.
+        lr = CPU_RATE if on_cpu() and width <= CPU_WIDTH else 2e-3
+        asked = dataclasses.replace(asked, width=width)
+        steps, batch = 1000, count
+        if on_cpu():
+            points = self._cpu_points(asked, mapping)
+            steps = asked.steps or int(np.clip(points // count, 300, 1000))
+            batch = min(count, points // steps)
+        return resolve(asked, mapping, steps=steps, batch=batch, lr=lr)
+
+    def _cpu_points(self, asked: TrainOptions, mapping: Mapping) -> int:
+        """Voxels that 2 cores train on in time: more, the smaller the network is."""
+        trained = resolve(asked, mapping, steps=1, batch=1, lr=1.0)
+        products = sum(math.prod(w.shape) for w in self._shapes(trained).mlp.weights)
+        evaluate = math.prod(self.data.sides)
+        return int(max(CPU_POINTS * 262_400 / products - 0.4 * evaluate, 1e6))
+
+    def _shapes(self, training: Training) -> Field:
+        """The network before it is drawn."""
+        precision = Precision.resolve(training.precision, jax.default_backend())
+        network = self.network(training)
+        drawn = eqx.filter_eval_shape(training.draw, network, jax.random.key(0))
+        return drawn.with_precision(precision)
+
+    def network(self, training: Training | None = None) -> Network:
+        data, d = self.data, len(self.data.sides)
+        if data.pair:
+            return Network(d, 2, "tanh")
+        # Heads come out better from 1/2 (23.4 dB and 22.6 in one run), which is too far
+        # for an image that is nearly 0 everywhere; frequency 0 has the mean.
+        again = training is not None and training.restarts > 0
+        if again and data.maps is None and data.train_mask.flat[0]:
+            mean = data.measured.flat[0].real / math.sqrt(data.train_mask.size)
+            return Network(d, 1, "sigmoid", start_at(mean))
+        return Network(d, 1, "sigmoid")
+
+    def task(self, training: Training) -> MriTask:
+        sides = coarser(self.data.sides, training.batch)
+        room = training.max_memory or budget()
+        coils = 1 if self.data.maps is None else len(self.data.maps)
+        shapes, count = self._shapes(training), math.prod(sides)
+        return self._task(
+            self.data.cropped(sides), microbatch_voxels(shapes, count, coils, room)
+        )
+
+    def _task(self, data: Measurement, at_once: int | None) -> MriTask:
+        return MriTask(
+            data.forward(),
+            jnp.asarray(data.measured),
+            None if data.test_mask is None else jnp.asarray(data.test_mask),
+            extent=extent_of(self.data.sides, self.data.spacing),
+            at_once=at_once,
+        )
+
+    def remarks(self, task: MriTask) -> tuple[str, ...]:
+        sides, full = task.forward.mask.shape, self.data.sides
+        if sides == full:
+            return ()
+        return (
+            f"trains on the {' x '.join(map(str, sides))} lowest frequencies of "
+            f"{' x '.join(map(str, full))}, on a grid as coarse; "
+            f"`batch={math.prod(full)}` takes them all",
+        )
+
+    def nyquist(self) -> float:
+        # Along the longest side, which is one unit: half its voxels.
+        extent = extent_of(self.data.sides, self.data.spacing)
+        return max(n / (2 * e) for n, e in zip(self.data.sides, extent, strict=True))
+
+    def trials(self, asked: TrainOptions, size: TrialSize) -> Problem:
+        data = self.data
+        if data.test_mask is None:
+            train, test = hold_out(data.train_mask, HOLDOUT, seed=asked.seed)
+            data = dataclasses.replace(data, train_mask=train, test_mask=test)
+        sides = coarser(data.sides, size.points)
+        task = self._task(data.cropped(sides), None)
+        guess = kspace_guess(data.measured, data.train_mask, task.extent)
+        network = self.network()
+        # The network is a CPU's already where the options leave its width to the kind.
+        small = on_cpu() and asked.width > CPU_WIDTH
+        return mri_problem(
+            task, out=network.out, output=network.output, nyquist=self.nyquist(),
+            guess=guess, share=CPU_SHARE if small else 1.0,
+        )  # fmt: skip
+
+    def health(
+        self, task: MriTask, field: Field, entry: Any, history: History
+    ) -> Health:
+        collapse = stuck(entry, history, lambda: task.empty_loss)
+        if task.test_mask is None or collapse:
+            return Health(collapse=collapse)
+        steps, errors = history.get("step", []), history.get("error_test", [])
+        looks = looks_of(steps, errors)
+        if looks and entry["step"] - looks[-1][0] < LOOK:
+            return Health({k: history[k][-1] for k in ("error_test", "error_train")})
+        found = task.errors(task.predict(field))
+        past = [error for _, error in looks]
+        stop = out_of_patience(self.options.patience, [*past, found["error_test"]])
+        return Health(found, stop)
+
+    def evaluate(
+        self,
+        task: MriTask,
+        field: Field,
+        training: Training,
+        listener: Listener = SILENT,
+    ) -> Evaluation:
+        data, word = self.data, str(training.mapping)
+        whole = task if task.forward.mask.shape == data.sides else self._task(data, 1)
+        extent = extent_of(data.sides, data.spacing)
+        seen = render(field, data.sides, extent).reshape(whole.forward.input_shape)
+        metrics = self._scores(whole, seen)
+        limit = CPU_WORK // math.prod(data.sides) if on_cpu() else 1000
+        listener.progress("the baselines", often=False)
+        others = baselines(whole, steps=int(np.clip(limit, 20, 1000)))
+        scores = {name: self._scores(whole, image) for name, image in others.items()}
+        truth = None if data.truth is None else np.abs(data.truth)
+        ours = self._magnitude(seen)
+
+        def figures() -> dict[str, Any]:
+            shown = {word: ours} | {k: self._magnitude(v) for k, v in others.items()}
+            notes = {k: score_line(v) for k, v in {word: metrics, **scores}.items()}
+            return {
+                "Reconstructions": reconstructions(
+                    {k: _slice(v) for k, v in shown.items()},
+                    None if truth is None else _slice(truth),
+                    notes=notes,
+                ),
+                "Slices": self._slices(ours, truth),
+                "k-space": self._kspace(whole, seen),
+            }
+
+        return Evaluation(
+            metrics=metrics,
+            about={
+                "shape": [*data.sides, 2 if data.pair else 1],
+                "low": 0.0,
+                "high": data.high,
+                "spacing": list(data.spacing),
+                "affine": None if data.affine is None else data.affine.tolist(),
+            },
+            preview=lambda: self._slices(ours, None),
+            figures=figures,
+            baselines=scores,
+            more={} if task is whole else {"grid": list(task.forward.mask.shape)},
+        )
+
+    def _magnitude(self, image: np.ndarray) -> np.ndarray:
+        """In the user's units."""
+        size = np.linalg.norm(image, axis=-1) if self.data.pair else np.abs(image)
+        return self.data.high * size
+
+    def _scores(self, task: MriTask, image: np.ndarray) -> dict[str, float]:
+        truth = self.data.truth
+        found: dict[str, float] = {}
+        if truth is not None:
+            ours = image[..., 0] + 1j * image[..., 1] if self.data.pair else image
+            known = truth.astype(np.complex64) if self.data.pair else truth
+            found = against(
+                self.data.high * ours, known, data_range=float(np.abs(truth).max())
+            )
+        return found | task.errors(image)
+
+    def _slices(self, volume: np.ndarray, truth: np.ndarray | None) -> Any:
+        rows = {} if truth is None else {"Truth": truth}
+        top = None if truth is None else float(truth.max())
+        return volume_slices(
+            rows | {"Field": volume}, spacing=self.data.spacing, top=top
+        )
+
+    def _kspace(self, task: MriTask, image: np.ndarray) -> Any:
+        data = self.data
+        residual = np.asarray(task.forward.transform(jnp.asarray(image)))
+        residual = residual - data.measured
+
+        def shown(samples: np.ndarray) -> np.ndarray:
+            size = np.abs(to_centred(samples, data.sides)) * data.high
+            return size if data.maps is None else np.linalg.norm(size, axis=0)
+
+        middle = np.fft.fftshift
+        held = None if data.test_mask is None else middle(data.test_mask)
+        return kspace_figure(
+            shown(data.measured), shown(residual), middle(data.train_mask), held
+        )
+
+    @classmethod
+    def render(
+        cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
+    ) -> Rendered:
+        why = "is for pictures; a volume has `resolution`"
+        refuse(options, ("size", "crop", "bits"), why)
+        dims = field.encoding.dims
+        if dims not in (2, 3):
+            raise InputError(f"the model has {dims} coordinates; an MRI model: 2 or 3")
+        *sides, channels = shape_of(field, about, dims)
+        _, high = range_of(about)
+        spacing, affine = _place(about, dims)
+        extent = extent_of(tuple(sides), spacing)
+        new = scaled_sides(sides, options.resolution)
+        check_room(math.prod(new) * channels)
+
+        def volume() -> np.ndarray:
+            values = high * render(field, new, extent)
+            if channels == 1:
+                return values[..., 0]
+            return values[..., 0] + 1j * values[..., 1]
+
+        def write(out: Path) -> dict[str, Any]:
+            suffix = suffix_of(out)
+            if suffix not in VOLUMES:
+                raise InputError(f"`out` (={out}) must end in {', '.join(VOLUMES)}")
+            if suffix in (".nii", ".nii.gz") and dims != 3:
+                raise InputError(
+                    f"`out` (={out}): an image of 2 axes goes to .npy or .png"
+                )
+            image = volume()
+            if suffix == ".png":
+                steps = tuple(e / n for e, n in zip(extent, new, strict=True))
+                figure = volume_slices({"Field": np.abs(image)}, spacing=steps)
+                write_bytes(out, png_bytes(figure))
+            else:
+                moved = None if affine is None else rescaled(affine, tuple(sides), new)
+                write_volume(out, image, moved)
+            return {"shape": list(image.shape)}
+
+        return Rendered(volume, write)
+
+
+def coarser(sides: tuple[int, ...], batch: int | None) -> tuple[int, ...]:
+    """Sides of about the same shape with at most `batch` points, even and 4 or more."""
+    count = math.prod(sides)
+    if batch is None or batch >= count:
+        return sides
+    scale = (batch / count) ** (1 / len(sides))
+    return tuple(min(n, max(4, int(n * scale) // 2 * 2)) for n in sides)
+
+
+def looks_of(steps: Any, errors: Any) -> list[tuple[float, float]]:
+    """The steps of the history whose errors were new, and these."""
+    looks, last = [], -math.inf
+    for step, error in zip(steps, errors, strict=True):
+        if step - last >= LOOK:
+            looks.append((step, error))
+            last = step
+    return looks
+
+
+def _slice(volume: np.ndarray) -> np.ndarray:
+    return planes(volume)[-1][0]
+
+
+def _place(
+    about: dict[str, Any], dims: int
+) -> tuple[tuple[float, ...], np.ndarray | None]:
+    """Voxel size and affine, as the model file has them."""
+    try:
+        spacing = tuple(float(s) for s in about["spacing"])
+        affine = about.get("affine")
+        place = None if affine is None else np.asarray(affine, np.float64)
+        good = len(spacing) == dims and all(0 < s < math.inf for s in spacing)
+        good &= place is None or (place.shape == (4, 4) and np.isfinite(place).all())
+    except (KeyError, TypeError, ValueError):
+        good, spacing, place = False, (), None
+    if not good:
+        raise InputError("the model's `spacing` and `affine` make no sense")
+    return spacing, place

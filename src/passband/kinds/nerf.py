@@ -1,0 +1,286 @@
+"""Photographs of a scene with their cameras."""
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.cameras import focus, orbit_of
+from ..data.scenes import Photographs, Scene, read_scene, scene_files
+from ..errors import InputError
+from ..field import Field
+from ..mappings import Basic, Mapping, NoMapping
+from ..plot.picture_grid import picture_grid
+from ..plot.triptych import triptych
+from ..tasks.nerf import NerfTask, nerf_task, psnr_of_views, views_in
+from ..tune.instruments import nerf_problem
+from ..tune.problem import Problem
+from .kind import (
+    CPU_POINTS,
+    SILENT,
+    Evaluation,
+    Health,
+    History,
+    Kind,
+    Listener,
+    Network,
+    Rendered,
+    Training,
+    TrialSize,
+    network_share,
+    on_cpu,
+    resolve,
+)
+from .options import NerfOptions, TrainOptions
+from .render_scene import depth_picture, render_scene
+
+STEPS, CPU_STEPS = 50_000, 1200
+RAYS = 1024
+SAMPLES, CPU_SAMPLES = 128, 48
+LONGEST, CPU_LONGEST = 800, 100
+# Points of test views evaluated at the end: a quarter of a minute.
+MOST_POINTS, CPU_MOST_POINTS = 4_000_000_000, 2_500_000
+PREVIEW_SECONDS = 20.0  # of training between two
+FLAT_SPREAD = 1e-3
+"""Spread of a rendered channel, over that of the photographs, below which a network
+renders the same on every ray. Healthy ones are at 0.04 or more from the 50th step on,
+and those that die are at exactly 0 by then."""
+FOG_DEPTH = 0.1
+"""Share of the way from near to far by which nine rays of ten are stopped in a network
+that hangs a picture before each camera. Networks start as fog that ends at 0.2 or
+later, and in healthy ones it recedes."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class NerfKind(Kind):
+    """A scene in the unit cube, seen from its cameras."""
+
+    name = "nerf"
+    cpu_trials, gpu_trials = TrialSize(400, 64), TrialSize(10_000, 1024)  # rays
+    trials_mislead = (
+        "the trials of a scene that a CPU has time for are too short to tell: this is "
+        "a first guess; `passband tune nerf --steps 400` tries"
+    )
+    render_example = "--orbit 60 --out orbit.gif"
+
+    options: NerfOptions
+    scene: Scene
+    samples: int
+    """Points along a ray."""
+
+    @classmethod
+    def source(cls, options: NerfOptions) -> Path:
+        return super().source(options).resolve()
+
+    @classmethod
+    def inputs(cls, options: NerfOptions) -> list[Path]:
+        return scene_files(cls.source(options))
+
+    @classmethod
+    def read(cls, options: NerfOptions, listener: Listener = SILENT) -> "NerfKind":
+        path = cls.source(options)
+        listener.progress(f"reading {path.name}", often=False)
+        scene = read_scene(
+            path,
+            background=options.background,
+            most=options.longest or (CPU_LONGEST if on_cpu() else LONGEST),
+            near=options.near,
+            far=options.far,
+            box=None if options.box is None else _box(options.box),
+        )
+        samples = options.samples or (CPU_SAMPLES if on_cpu() else SAMPLES)
+        if scene.test is None and scene.val is not None:
+            scene = dataclasses.replace(scene, test=scene.val)
+        return cls(options, scene.name, scene, samples, notes=tuple(scene.notes))
+
+    def default_mapping(self) -> str:
+        return f"gaussian:{self._guess():.3g}"
+
+    def _guess(self) -> float:
+        """The paper's 26 radians per unit, 4.14 cycles, are 17 along the box of its
+        scene, where 400 pixels can show 280; smaller pictures train for less long."""
+        return min(17.0, max(2.0, self.nyquist() / 14))
+
+    def training(self, asked: TrainOptions, mapping: Mapping) -> Training:
+        steps = asked.steps or (CPU_STEPS if on_cpu() else STEPS)
+        train = self.scene.train.pixels.size // 3
+        batch = min(train, RAYS)
+        if on_cpu():
+            views = self._scored()[0]
+            evaluate = 0 if views is None else views.pixels.size // 3 * self.samples
+            rays = (CPU_POINTS - 0.4 * evaluate) / steps / self.samples
+            batch = min(train, max(32, int(rays)))
+        return resolve(asked, mapping, steps=steps, batch=batch, lr=_lr(mapping))
+
+    def network(self, training: Training | None = None) -> Network:
+        return Network(3, 4, "identity")
+
+    def task(self, training: Training) -> NerfTask:
+        return nerf_task(
+            self.scene,
+            batch=training.batch,
+            samples=self.samples,
+            seed=self.options.seed,
+            test=self._scored()[0],
+        )
+
+    def nyquist(self) -> float:
+        """Half the pixels that the sharpest picture has along the scene's box."""
+        train, space = self.scene.train, self.scene.space
+        depth = (space.near + space.far) / 2
+        return float(train.lens[:, 0].max()) * space.side / depth / 2
+
+    def trials(self, asked: TrainOptions, size: TrialSize) -> Problem:
+        scene = self.scene
+        views, train = scene.val, scene.train
+        if views is None:  # every 8th photograph stands in for them
+            out = np.arange(len(train.names)) % 8 == 4
+            views = train.part(np.flatnonzero(out))
+            train = train.part(np.flatnonzero(~out))
+        task = nerf_task(
+            dataclasses.replace(scene, train=train), batch=size.points,
+            samples=self.samples, seed=asked.seed,
+        )  # fmt: skip
+        return nerf_problem(
+            task, views_in(scene.space, views), rays=256 if on_cpu() else 2048,
+            guess=self._guess(), nyquist=self.nyquist(), seed=asked.seed,
+            share=network_share(),
+        )  # fmt: skip
+
+    def health(
+        self, task: NerfTask, field: Field, entry: Any, history: History
+    ) -> Health:
+        def every(column: str, period: float) -> bool:
+            past = history.get(column, [0])
+            before = past[-1] if len(past) else 0
+            return entry[column] // period > before // period
+
+        step = entry["step"]
+        # Networks die early if they do; later a look now and then is enough.
+        if step >= 50 and every("step", 50 if step <= 2000 else 1000):
+            probe = task.probe(field)
+            if probe.spread < FLAT_SPREAD:
+                return Health(collapse="a colour channel is the same on every ray")
+            if probe.depth < FOG_DEPTH and step <= 2000:
+                return Health(collapse="all light is stopped right before the cameras")
+        if every("seconds", PREVIEW_SECONDS):
+            return Health(preview=_preview(task, field))
+        return Health()
+
+    def _scored(self) -> tuple[Photographs | None, int]:
+        """The test views that are scored, and how many there are."""
+        test = self.scene.test
+        if test is None:
+            return None, 0
+        count = len(test.names)
+        most = CPU_MOST_POINTS if on_cpu() else MOST_POINTS
+        points = self.samples * test.size[0] * test.size[1]
+        kept = max(1, min(count, most // points))
+        return test.part(np.arange(kept) * count // kept), count
+
+    def evaluate(
+        self,
+        task: NerfTask,
+        field: Field,
+        training: Training,
+        listener: Listener = SILENT,
+    ) -> Evaluation:
+        begun = time.perf_counter()
+        seen = [
+            task.see(field, pose, lens, task.shown.size)
+            for pose, lens in zip(task.shown.poses, task.shown.lens, strict=True)
+        ]
+        pictures = np.stack([view.colour for view in seen])
+        more: dict[str, Any] = {
+            "seconds_a_view": (time.perf_counter() - begun) / len(seen)
+        }
+        scored, count = self._scored()
+        baselines = {}
+        if scored is not None:
+            near = float(nearest_psnr(self.scene.train, scored))
+            baselines["the nearest photograph"] = {"psnr_test": near}
+            if len(scored.names) < count:
+                more["evaluated"] = f"{len(scored.names)} of {count} test views"
+
+        def figures() -> dict[str, Any]:
+            truth, ends = task.shown.truth(), self.scene.space.ends
+            levels = psnr_of_views(pictures[:4], truth[:4])
+            depths = [depth_picture(v.depth, v.opacity, ends) for v in seen[:4]]
+            rows = zip(truth[:4], np.clip(pictures[:4], 0, 1), depths, strict=True)
+            grid = picture_grid(
+                [list(row) for row in rows],
+                titles=("Photograph", "Rendered", "Depth"),
+                captions=[["", f"{level:.2f} dB", ""] for level in levels],
+            )
+            first = triptych(truth[0], np.clip(pictures[0], 0, 1))
+            return {"triptych": first, "Views": grid}
+
+        return Evaluation(
+            metrics=task.metrics(field, pictures),
+            about=self._about(),
+            preview=lambda: _preview(task, field),
+            figures=figures,
+            baselines=baselines,
+            more=more,
+        )
+
+    def _about(self) -> dict[str, Any]:
+        """What `render` needs to know of the scene."""
+        scene, space = self.scene, self.scene.space
+        train, test = scene.train, scene.test or scene.train
+        seen = focus(train.poses, train.lens, train.size)
+        centre = space.centre if seen is None else seen.centre
+        return {
+            "size": list(train.size),
+            "lens": train.lens[0].tolist(),
+            "near": space.near,
+            "far": space.far,
+            "centre": space.centre.tolist(),
+            "side": space.side,
+            "background": scene.background,
+            "samples": self.samples,
+            "orbit": orbit_of(train.poses, centre),
+            "test": np.round(test.poses[:200], 6).tolist(),
+        }
+
+    @classmethod
+    def render(
+        cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
+    ) -> Rendered:
+        return render_scene(field, about, options, listener)
+
+
+def _lr(mapping: Mapping) -> float:
+    """The paper's learning rates (protocol 1.5, NeRF)."""
+    if isinstance(mapping, NoMapping):
+        return 1e-2
+    if isinstance(mapping, Basic):
+        return 5e-3
+    return 2e-3 if on_cpu() else 5e-4  # few steps need long ones
+
+
+def _preview(task: NerfTask, field: Field) -> np.ndarray:
+    """The first view shown, beside its photograph."""
+    views = task.shown
+    seen = task.see(field, views.poses[0], views.lens[0], views.size)
+    truth = np.asarray(views.pixels[0], np.float32) / 255
+    return np.concatenate([truth, seen.colour], axis=1)
+
+
+def nearest_psnr(train: Photographs, test: Photographs) -> float:
+    """Mean PSNR of showing, for every test view, the photograph taken nearest to it."""
+    apart = np.linalg.norm(
+        test.poses[:, None, :, 3] - train.poses[None, :, :, 3], axis=2
+    )
+    nearest = train.pixels[apart.argmin(axis=1)] / 255
+    return psnr_of_views(nearest, test.pixels / 255).mean()
+
+
+def _box(text: str) -> tuple[float, float, float, float]:
+    try:
+        x, y, z, side = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"`box` (={text}) must be X,Y,Z,SIDE") from None
+    return x, y, z, side

@@ -1,0 +1,106 @@
+"""A model file of any kind at any resolution, in the units of what was fitted."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..atomic_write import write_bytes
+from ..errors import InputError
+from ..export.onnx import onnx_bytes
+from ..field import Field
+from ..mappings import FourierFeatures, Identity
+from ..model_file import load_with_info
+from .kind import SILENT, Kind, Listener, own_units
+from .model_facts import range_of, refuse
+from .table import KINDS
+
+
+def render_file(
+    model: str | Path, options: Any, out: Path, listener: Listener = SILENT
+) -> dict[str, Any]:
+    """Write a model file as a picture, a mesh, a volume, a flight, or ONNX."""
+    field, about = load_with_info(model)
+    about = about | {"folder": str(Path(model).parent)}
+    kind = kind_of(about)
+    if out.suffix.lower() == ".onnx":
+        why = "means nothing to an ONNX model; leave it out"
+        refuse(options, ("size", "resolution", "crop", "bits"), why)
+        return write_onnx(kind, field, about, out)
+    if kind is None:
+        raise InputError(
+            f"`{model}` is of task `{about.get('task')}`; only a model made by "
+            f"`passband fit {'|'.join(KINDS)}` says how it is to be rendered"
+        )
+    return kind.render(field, about, options, listener).write(out)
+
+
+def kind_of(about: dict[str, Any]) -> type[Kind] | None:
+    """The kind of a model, by what its file says."""
+    task = about.get("task")
+    row = KINDS.get(task) if isinstance(task, str) else None
+    return None if row is None else row.load()
+
+
+def render_values(
+    field: Field, about: dict[str, Any], options: Any, listener: Listener = SILENT
+) -> Any:
+    """What a render would write, as Python has it."""
+    kind = kind_of(about)
+    if kind is None:
+        raise InputError(f"a model of task `{about.get('task')}` cannot be rendered")
+    return kind.render(field, about, options, listener).values()
+
+
+def write_onnx(
+    kind: type[Kind] | None, field: Field, about: dict[str, Any], out: Path
+) -> dict[str, Any]:
+    """Write `coords` (n, d) -> `values` (n, c), both in the units of the fitted file.
+
+    What the units are is said in the file's own metadata, and in `coords` and `values`
+    of what is returned. A kind that has no file's units keeps those of the field.
+    """
+    d, c = field.encoding.dims, field.mlp.biases[-1].size
+    found = own_units(d) if kind is None else kind.units(field, about)
+    scale, shift = found.scale, found.shift
+    low, high, values = 0.0, 1.0, found.values
+    if "low" in about or "high" in about:
+        low, high = range_of(about)
+        values = "those of the fitted file"
+    weights, biases = field.mlp.effective()
+    encoding = field.encoding
+    waves: dict[str, Any] = {}
+    if isinstance(encoding, FourierFeatures):
+        waves = {
+            "frequencies": np.asarray(encoding.frequencies),
+            "amplitudes": np.asarray(encoding.amplitudes),
+        }
+    elif isinstance(encoding, Identity):
+        factor = np.asarray(encoding.scale, np.float64)
+        scale = scale * factor
+        shift = shift * factor + np.asarray(encoding.shift, np.float64)
+    units = {"coords": found.coords, "values": values}
+    data = onnx_bytes(
+        weights=[np.asarray(w) for w in weights],
+        biases=[np.asarray(b) for b in biases],
+        **waves,
+        input_center=found.center,
+        input_scale=scale,
+        input_shift=shift,
+        output=field.output,
+        activation=field.mlp.activation,
+        output_scale=high - low,
+        output_shift=low,
+        metadata={
+            "task": str(about.get("task")),
+            "mapping": str(about.get("mapping")),
+            **units,
+        },
+    )
+    write_bytes(out, data)
+    return {
+        "shape": [d, c],
+        **units,
+        "bytes": len(data),
+        "text": f"coords ({found.coords}) to values ({values})",
+    }

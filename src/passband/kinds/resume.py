@@ -1,0 +1,63 @@
+"""What a run that is resumed was asked for."""
+
+import dataclasses
+import typing
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..errors import InputError
+from ..options import what_it_must_be
+from ..words import parse_mapping
+from .fit import FREE
+from .table import row_of
+
+T = TypeVar("T")
+
+
+def resumed_options(
+    options: T, given: Collection[str], config: dict[str, Any], name: str
+) -> T:
+    """The options of the run whose config.json this is; those given must not disagree.
+
+    An option that the run's passband did not have is at its default.
+    """
+    if config["task"] != name:
+        raise InputError(
+            f"the run is of task `{config['task']}`; resume it by "
+            f"`passband fit {config['task']}`"
+        )
+    if "mapping" in given and options.mapping == config.get("mapping_given"):  # pyright: ignore[reportAttributeAccessIssue]
+        given = {*given} - {"mapping"}  # its scale was chosen when the run began
+    cls = row_of(name).options
+    hints, changes = typing.get_type_hints(cls), {}
+    for f in dataclasses.fields(cls):
+        if f.name in FREE:
+            continue
+        mine, theirs = getattr(options, f.name), config.get(f.name, f.default)
+        bounded = not f.metadata.get("positional") and theirs is not None
+        if not isinstance(theirs, hints[f.name]) or (
+            bounded and what_it_must_be(theirs, f.metadata)
+        ):
+            raise InputError(
+                f"config.json of the run is damaged: it has {theirs!r} for `{f.name}`; "
+                "`overwrite` starts anew"
+            )
+        if f.name in given and not _same(f.name, mine, theirs):
+            if f.name == "steps" and mine > theirs:
+                continue
+            more = "; it may only grow" if f.name == "steps" else ""
+            raise InputError(
+                f"`{f.name}` (={mine}) disagrees with the run, which has {theirs}{more}"
+            )
+        changes[f.name] = theirs
+    return dataclasses.replace(options, **changes)  # pyright: ignore[reportArgumentType]
+
+
+def _same(name: str, mine: Any, theirs: Any) -> bool:
+    """Whether an option says what the run has, be it in other words."""
+    if name == "mapping":
+        return str(parse_mapping(mine)) == theirs
+    if name == "file":
+        return str(Path(mine).resolve()) == theirs
+    return mine == theirs

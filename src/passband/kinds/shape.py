@@ -1,0 +1,392 @@
+"""A mesh file: PLY, OBJ, STL, NPZ."""
+
+import dataclasses
+import io
+import json
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..data.images import write_image
+from ..data.meshes import Mesh, Placement, bounding_box, normalise, read_mesh
+from ..data.store import cache_folder
+from ..errors import InputError
+from ..export.chamfer import chamfer
+from ..export.mesh import BatchField, Extracted, extract, write_mesh
+from ..export.normals import Camera, field_normals, mesh_normals, on_white
+from ..field import Field
+from ..labels.occupancy import Labeller, embree_missing
+from ..labels.pool import ShapeLabels, load_labels, make_labels
+from ..plot.triptych import triptych
+from ..tasks.shape import ShapeTask, shape_task, surface_of
+from ..tune.instruments import shape_problem
+from ..tune.problem import Problem
+from .kind import (
+    SILENT,
+    Evaluation,
+    Kind,
+    Listener,
+    Network,
+    Rendered,
+    Training,
+    TrialSize,
+    Units,
+    network_share,
+    on_cpu,
+    resolve,
+)
+from .model_facts import refuse, suffix_of
+from .options import ShapeOptions, TrainOptions
+
+BLOCK = 32_768  # the paper's points a step
+POOL, SMALL_POOL = 2**26, 2**23
+TEST_POINTS = 2**18
+# Of the surface in the report, in cells: the field is asked a million times on a CPU.
+GRID, CPU_GRID = 256, 112
+SLICE = 384
+SAMPLES, CPU_SAMPLES = 200_000, 50_000
+MESHES = (".ply", ".obj", ".stl")
+ROUGH = 48  # points a side that tell where the shape is
+Box = tuple[np.ndarray, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ShapeKind(Kind):
+    """A solid, moved into the unit cube."""
+
+    name = "shape"
+    cpu_trials, gpu_trials = TrialSize(400, 1024), TrialSize(896, 2**15)
+    render_example = "--resolution 256 --out surface.ply"
+
+    options: ShapeOptions
+    mesh: Mesh
+    placement: Placement
+    labels: ShapeLabels
+    bytes: int
+    """Of the file."""
+
+    @classmethod
+    def inputs(cls, options: ShapeOptions) -> list[Path]:
+        more = [] if options.labels is None else [Path(options.labels)]
+        return [cls.source(options), *more]
+
+    @classmethod
+    def read(cls, options: ShapeOptions, listener: Listener = SILENT) -> "ShapeKind":
+        path = cls.source(options)
+        listener.progress(f"reading {path.name}", often=False)
+        mesh, placement = normalise(read_mesh(path))
+        size = path.stat().st_size
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            labels, said = _labels(mesh, options, listener)
+        said += tuple(str(warning.message) for warning in caught)
+        return cls(options, mesh.name, mesh, placement, labels, size, warnings=said)
+
+    def default_mapping(self) -> str:
+        return "gaussian:12,norm=1"
+
+    def training(self, asked: TrainOptions, mapping: Any) -> Training:
+        steps, batch = asked.steps or default_steps(), default_batch()
+        if self.options.labels is not None:
+            batch = min(batch, self.labels.pool.block)
+        # The paper's for its 10,000 steps (protocol 1.5), more where there are fewer:
+        # 500 steps at 5e-4 leave everything outside, at 5e-3 they do not.
+        lr = float(np.clip(5e-4 * 10_000 / steps, 5e-4, 5e-3))
+        return resolve(
+            asked, mapping, steps=steps, batch=batch, lr=lr, schedule="decay"
+        )
+
+    def network(self, training: Training | None = None) -> Network:
+        return Network(3, 1, "sigmoid")
+
+    def task(self, training: Training) -> ShapeTask:
+        seed, batch = self.options.seed, training.batch
+        return shape_task(self.labels, steps=training.steps, seed=seed, batch=batch)
+
+    def nyquist(self) -> None:
+        return None
+
+    def trials(self, asked: TrainOptions, size: TrialSize) -> Problem:
+        batch = min(size.points, self.labels.pool.block)
+        return shape_problem(
+            self.labels, steps=size.steps, batch=batch, seed=asked.seed,
+            share=network_share(),
+        )  # fmt: skip
+
+    def evaluate(
+        self,
+        task: ShapeTask,
+        field: Field,
+        training: Training,
+        listener: Listener = SILENT,
+    ) -> Evaluation:
+        metrics, mesh = task.metrics(field), self.mesh
+        surface = self._surface(field, CPU_GRID if on_cpu() else GRID)
+        camera = Camera.seeing(mesh.vertices)
+        seen = np.zeros((camera.size, camera.size, 3), np.float32)
+        if surface is not None:
+            apart = chamfer(
+                (surface.vertices, surface.faces),
+                (mesh.vertices, mesh.faces),
+                samples=CPU_SAMPLES if on_cpu() else SAMPLES,
+            )
+            metrics["chamfer"] = apart.mean * 2 * self.placement.scale
+            seen = mesh_normals(surface.vertices, surface.faces, camera=camera)
+        picture = on_white(seen)
+
+        def figures() -> dict[str, Any]:
+            truth = mesh_normals(mesh.vertices, mesh.faces, camera=camera)
+            pair = np.concatenate([on_white(truth), picture], axis=1)
+            return {
+                "triptych": triptych(*self._slice(field)),
+                "Normals: the mesh on the left, the field on the right": _png(pair),
+            }
+
+        pool, about = self.labels.pool, self.labels.about
+        model = sum(leaf.nbytes for leaf in jax.tree.leaves(field))
+        size = {"mesh": self.bytes, "model": model}
+        labels = {
+            "points": pool.blocks * pool.block,
+            "method": about["method"],
+            "undecided": about["undecided"],
+        }
+        low, high = bounding_box(mesh)
+        return Evaluation(
+            metrics=metrics,
+            about={
+                "name": mesh.name,
+                "center": self.placement.center.tolist(),
+                "scale": self.placement.scale,
+                "box": [low.tolist(), high.tolist()],
+                "faces": len(mesh.faces),
+                "digest": mesh.digest,
+                "bytes": size,
+            },
+            preview=lambda: picture / 255,
+            figures=figures,
+            more={"bytes": size, "labels": labels},
+        )
+
+    def _surface(self, field: Field, cells: int) -> Extracted | None:
+        """The field's surface in the unit cube; None where it says one thing only."""
+        try:
+            return extract(surface_of(field), bounding_box(self.mesh), resolution=cells)
+        except InputError:
+            return None
+
+    def _slice(self, field: Field) -> tuple[np.ndarray, np.ndarray]:
+        """Inside or not, and the field's probability, on a plane across the mesh.
+
+        Through the middle of the vertices, across the shortest side of the box; y, or
+        else z, points up.
+        """
+        low, high = bounding_box(self.mesh)
+        across = int(np.argmin(high - low))
+        up = 2 if across == 1 else 1
+        right = 3 - across - up
+        step = float((high - low).max()) / SLICE
+        x = np.arange(low[right], high[right], step)
+        y = np.arange(low[up], high[up], step)[::-1]
+        points = np.full((len(y), len(x), 3), 0.5, np.float32)
+        points[..., right], points[..., up] = np.meshgrid(x, y)
+        flat = points.reshape(-1, 3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said when the points were labelled
+            labeller = Labeller(self.mesh, allow_open=True, cells=False)
+        truth = labeller.inside(flat).reshape(len(y), len(x))
+        guess = field.predict(flat).reshape(len(y), len(x))
+        return truth.astype(np.float32), guess
+
+    @classmethod
+    def render(
+        cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
+    ) -> Rendered:
+        refuse(options, ("size", "crop", "bits"), "is for pictures, this is a shape")
+        box, placement = box_of(field, about), placement_of(about)
+
+        def progress(share: float) -> None:
+            listener.progress(f"evaluating the field  {share:.0%}")
+
+        def mesh() -> Extracted:
+            return extract(
+                surface_of(field),
+                box,
+                resolution=options.resolution or 256,
+                placement=placement,
+                on_slab=progress,
+            )
+
+        def write(out: Path) -> dict[str, Any]:
+            if suffix_of(out, (*MESHES, ".png")) == ".png":
+                camera = _camera(surface_of(field), box, options)
+                normals = field_normals(
+                    surface_of(field), box, camera=camera, on_rows=progress
+                )
+                write_image(out, on_white(normals) / 255)
+                return {"shape": list(normals.shape)}
+            reference, surface = _reference(about, options), mesh()
+            write_mesh(out, surface.vertices, surface.faces, surface.normals)
+            content: dict[str, Any] = {
+                "shape": [len(surface.faces), 3],
+                "vertices": len(surface.vertices),
+                "bytes": out.stat().st_size,
+                "text": f"triangles over {len(surface.vertices)} vertices",
+            }
+            if reference is not None:
+                listener.progress("measuring the distance to the mesh", often=False)
+                content |= _apart(surface, reference, placement)
+                content["text"] += (
+                    f"; Chamfer distance to {reference.name} "
+                    f"{content['chamfer']:.4g}, {content['chamfer_relative']:.3%} of "
+                    "its size"
+                )
+            return content
+
+        return Rendered(mesh, write)
+
+    @classmethod
+    def units(cls, field: Field, about: dict[str, Any]) -> Units:
+        placement = placement_of(about)
+        # What float32 drops of a centre in the millions goes into the shift.
+        center = placement.center.astype(np.float32).astype(np.float64)
+        scale = np.full(3, 0.5 / placement.scale)
+        shift = 0.5 + (center - placement.center) * scale
+        return Units(
+            center, scale, shift, "x, y and z of the fitted mesh",
+            "probability of inside",
+        )  # fmt: skip
+
+
+def default_steps() -> int:
+    return 2000 if on_cpu() else 10_000
+
+
+def default_batch() -> int:
+    return 2048 if on_cpu() else BLOCK
+
+
+def _labels(
+    mesh: Mesh, options: ShapeOptions, listener: Listener
+) -> tuple[ShapeLabels, tuple[str, ...]]:
+    """Labels from a file, from the cache, or made now, and what is to be warned of.
+
+    A run that draws few points has a small pool: every point of it is new, or nearly,
+    and a CPU is not kept from training.
+    """
+    if options.labels is not None:
+        return (
+            load_labels(options.labels, mesh=mesh, allow_open=options.allow_open),
+            (),
+        )
+    steps = options.steps or default_steps()
+    batch = options.batch or default_batch()
+    if batch % 8:
+        raise InputError(
+            f"`batch` (={batch}) must be a multiple of 8, since labels are packed in "
+            "bytes"
+        )
+    block = max(BLOCK, batch)
+    points = SMALL_POOL if steps * batch <= SMALL_POOL else POOL
+    blocks = max(1, points // block)
+    slow = ()
+    if embree_missing():
+        slow = ("embreex is not installed; labels are made a slower way",)
+    listener.progress(f"labelling {mesh.name}", often=False)
+    labels = make_labels(
+        mesh,
+        blocks=blocks,
+        block=block,
+        test_points=TEST_POINTS,
+        cache_dir=cache_folder() / "labels",
+        allow_open=options.allow_open,
+        on_block=lambda done: listener.progress(
+            f"labelling {mesh.name}  {done * block / 1e6:.1f} of "
+            f"{blocks * block / 1e6:.1f} million points"
+        ),
+    )
+    return labels, slow
+
+
+def _png(picture: np.ndarray) -> bytes:
+    from PIL import Image
+
+    stream = io.BytesIO()
+    Image.fromarray(picture).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def _camera(field: BatchField, box: Box, options: Any) -> Camera:
+    """The paper's view or the one asked for, from where all of the shape is seen."""
+    given = {
+        "azimuth": options.azimuth,
+        "elevation": options.elevation,
+        "radius": options.radius,
+        "size": options.resolution,
+    }
+    axes = np.meshgrid(*np.linspace(*box, ROUGH).T, indexing="ij")
+    grid = np.stack(axes, axis=-1).reshape(-1, 3)
+    inside = grid[field(grid) > 0]
+    if not len(inside):
+        raise InputError("the field has nothing inside; there is no surface to see")
+    return Camera.seeing(inside, **{k: v for k, v in given.items() if v is not None})
+
+
+def _apart(surface: Extracted, mesh: Mesh, placement: Placement) -> dict[str, float]:
+    """Chamfer distance in the mesh's own units, and as a share of its longest side."""
+    # In the unit cube, where coordinates in the millions lose no digits.
+    first = (placement.to_unit(surface.vertices), surface.faces)
+    second = (placement.to_unit(mesh.vertices), mesh.faces)
+    apart = chamfer(first, second, samples=SAMPLES).mean
+    longest = float(np.ptp(second[0], axis=0).max())
+    return {
+        "chamfer": apart * 2 * placement.scale,
+        "chamfer_relative": apart / longest,
+    }
+
+
+def _reference(about: dict[str, Any], options: Any) -> Mesh | None:
+    """The mesh to measure against: the one given, or the fitted one if still there."""
+    if options.reference is not None:
+        return read_mesh(options.reference)
+    try:
+        text = (Path(about["folder"]) / "config.json").read_text()
+        mesh = read_mesh(Path(json.loads(text)["file"]))
+    except (OSError, ValueError, LookupError, TypeError, InputError):
+        return None  # a model that was sent somewhere else
+    return mesh if mesh.digest == about.get("digest") else None
+
+
+def box_of(field: Field, about: dict[str, Any]) -> Box:
+    """The corners of the fitted mesh in the unit cube, a little further out."""
+    box = np.asarray(_numbers(about, "box", (2, 3)))
+    if field.encoding.dims != 3 or field.mlp.biases[-1].size != 1:
+        raise InputError(
+            f"the model has {field.encoding.dims} coordinates and "
+            f"{field.mlp.biases[-1].size} outputs; a shape has 3 and 1"
+        )
+    if not (box[0] < box[1]).all() or np.abs(box).max() > 2:
+        raise InputError(f"the model's `box` (={about['box']}) makes no sense")
+    return box[0], box[1]
+
+
+def placement_of(about: dict[str, Any]) -> Placement:
+    """Where the fitted mesh stood."""
+    center = np.asarray(_numbers(about, "center", (3,)))
+    scale = float(_numbers(about, "scale", ()))
+    if not scale > 0:
+        raise InputError(f"the model's `scale` (={scale}) makes no sense")
+    return Placement(center, scale)
+
+
+def _numbers(about: dict[str, Any], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    try:
+        values = np.asarray(about[name], np.float64)
+    except (KeyError, TypeError, ValueError):
+        values = np.full(shape, math.nan)
+    if values.shape != shape or not np.isfinite(values).all():
+        raise InputError(f"the model's `{name}` (={about.get(name)}) makes no sense")
+    return values

@@ -1,0 +1,170 @@
+"""A file of samples: NPY, CSV, WAV."""
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.images import to_user
+from ..data.signals import Signal, read_signal, write_signal
+from ..domain import grid_coords
+from ..errors import InputError
+from ..field import Field
+from ..plot.signal import signal_figure
+from ..plot.spectrum import spectrum_figure
+from ..tasks.regression import RegressionTask, regression_task
+from ..tune.grid import grid_problem
+from ..tune.problem import Problem
+from .kind import (
+    SILENT,
+    Evaluation,
+    Kind,
+    Listener,
+    Network,
+    Rendered,
+    Training,
+    TrialSize,
+    Units,
+    cut_to_size,
+    points_in_time,
+    resolve,
+    start_at,
+)
+from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
+from .options import SignalOptions, TrainOptions
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SignalKind(Kind):
+    """Samples; sample k of n sits at k/n."""
+
+    name = "signal"
+    cpu_trials, gpu_trials = TrialSize(1280, 1024), TrialSize(1536, 2**12)
+
+    options: SignalOptions
+    signal: Signal
+
+    @classmethod
+    def read(cls, options: SignalOptions, listener: Listener = SILENT) -> "SignalKind":
+        del listener
+        signal = read_signal(cls.source(options))
+        return cls(options, signal.name, signal)
+
+    def default_mapping(self) -> str:
+        # Where the 1D study's best sparse mappings lie (paper, figure 4).
+        return f"gaussian:{len(self.signal.values) / 32:.3g}"
+
+    def training(self, asked: TrainOptions, mapping: Any) -> Training:
+        n, steps = len(self.signal.values), asked.steps or 2000
+        batch = points_in_time(n, n, steps)
+        return resolve(asked, mapping, steps=steps, batch=batch, lr=1e-3)
+
+    def network(self, training: Training | None = None) -> Network:
+        values, low, high = self.signal.values, self.signal.low, self.signal.high
+        start = start_at((values.mean() - low) / (high - low))
+        return Network(1, values.shape[1], "sigmoid", start)
+
+    def task(self, training: Training) -> RegressionTask:
+        n = len(self.signal.values)
+        return regression_task(
+            grid_coords(np.arange(n), (n,)),
+            self.signal.values,
+            batch=training.batch,
+            low=self.signal.low,
+            high=self.signal.high,
+        )
+
+    def nyquist(self) -> float:
+        return len(self.signal.values) / 2
+
+    def trials(self, asked: TrainOptions, size: TrialSize) -> Problem:
+        low, high = self.signal.low, self.signal.high
+        values = (self.signal.values - low) / (high - low)
+        most, batch = cut_to_size(len(values), size)
+        return grid_problem(
+            values, most=most, batch=batch, seed=asked.seed,
+            start=self.network().start, name="samples",
+        )  # fmt: skip
+
+    def evaluate(
+        self,
+        task: RegressionTask,
+        field: Field,
+        training: Training,
+        listener: Listener = SILENT,
+    ) -> Evaluation:
+        signal, word = self.signal, str(training.mapping)
+        n, channels = signal.values.shape
+        prediction = task.predict(field)
+        seen = signal.to_user(prediction)
+
+        def shown() -> Any:
+            seconds = np.arange(n) / signal.rate if signal.rate else None
+            label = "Seconds" if signal.rate else "Sample"
+            return signal_figure(
+                signal.values, seen, seconds, mapping=word, xlabel=label
+            )
+
+        return Evaluation(
+            metrics=task.metrics(field, prediction),
+            about={
+                "shape": [n, channels],
+                "low": signal.low,
+                "high": signal.high,
+                "rate": signal.rate,
+            },
+            preview=shown,
+            figures=lambda: {
+                "signal": shown(),
+                "spectrum": spectrum_figure(
+                    signal.values,
+                    seen,
+                    n / 2,
+                    training.sigma,
+                    mapping=word,
+                    spatial=1,
+                    unit="cycles per signal",
+                ),
+            },
+        )
+
+    @classmethod
+    def render(
+        cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
+    ) -> Rendered:
+        refuse(options, ("size", "crop", "bits"), "is for pictures, this is a signal")
+        n, channels = shape_of(field, about, 1)
+        low, high = range_of(about)
+        count = n if options.resolution is None else options.resolution
+        rate = about.get("rate")
+        if rate is not None:
+            if not isinstance(rate, int | float) or not 0 < rate < math.inf:
+                raise InputError(f"the model's `rate` (={rate}) makes no sense")
+            rate = rate * count / n
+        check_room(count * channels)
+
+        def samples() -> np.ndarray:
+            values = field.predict(grid_coords(np.arange(count), (count,)))
+            return to_user(values, low, high)
+
+        def write(out: Path) -> dict[str, Any]:
+            suffix = suffix_of(out, (".npy", ".csv", ".wav"))
+            if rate is None and suffix == ".wav":
+                raise InputError(
+                    f"`{out}`: a WAV file needs a sample rate, and the fitted file had "
+                    "none; write .npy or .csv"
+                )
+            values = samples()
+            write_signal(out, values, rate)
+            return {"shape": list(values.shape)}
+
+        return Rendered(samples, write)
+
+    @classmethod
+    def units(cls, field: Field, about: dict[str, Any]) -> Units:
+        n, _ = shape_of(field, about, 1)
+        return Units(
+            np.zeros(1), np.full(1, 1 / n), np.zeros(1), "number of the sample"
+        )

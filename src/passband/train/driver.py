@@ -1,0 +1,281 @@
+"""The driver: one run or many, trained in chunks of a scan, and Python between them."""
+
+import dataclasses
+import itertools
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+import optax
+from jaxtyping import PyTree
+
+from ..errors import InputError
+from ..field import Field
+from ..mappings import AnyKey
+from ..ops.mlp import Precision
+from ..tasks.task import Task
+from .memory import budget
+from .optimisers import adam
+from .programs import Call, Program, chunk, programs, too_short_to_autotune
+from .schedules import Schedule, check_lr, constant_rate
+from .stack import Part, parts_of, unstack
+from .state import State, init_state
+from .work import count
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """How long and how fast to train; the paper's values are the defaults."""
+
+    steps: int = 2000
+    lr: float | Schedule = 1e-3
+    """Learning rate, or a schedule of it."""
+    every: int = 25
+    """Steps between two entries of the history, and between looks at the clock."""
+    precision: str = "auto"
+    minutes: float | None = None
+    """Stop after this long, at the next entry of the history; of several stacks, each
+    has the share of its runs."""
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise InputError(f"`steps` (={self.steps}) must be at least 1")
+        if self.every < 1:
+            raise InputError(f"`every` (={self.every}) must be at least 1")
+        if isinstance(self.lr, float | int):
+            check_lr(self.lr)
+        if self.minutes is not None and not self.minutes > 0:
+            raise InputError(f"`minutes` (={self.minutes:g}) must be positive")
+
+
+class Diverged(Exception):
+    """A run's loss or gradient became NaN or infinite."""
+
+    def __init__(self, step: int, run: str, state: Any = None):
+        super().__init__(
+            f"the loss of run `{run}` stopped being finite at step {step}; "
+            "its state before that step is kept; a lower `lr` usually helps"
+        )
+        self.step, self.run, self.state = step, run, state
+
+
+History = dict[str, list[float]]
+"""Columns `step`, `seconds`, `loss` and, where a loss stands for one, `psnr`."""
+OnLog = Callable[[State, dict[str, Any]], bool | None]
+"""Sees the state and the latest entry of the history; True ends the training there. Of
+a stack, the state and all but the step and the seconds have a run axis."""
+OnStop = Callable[[int, list[int], Field], None]
+"""Sees a step's number, the places of the runs and their fields, with a run axis. The
+next step writes over those fields; what `stack.unstack` gives may be kept."""
+
+
+def train(
+    tasks: Sequence[Task],
+    fields: Sequence[Field],
+    config: Config,
+    *,
+    keys: Sequence[AnyKey],
+    lrs: Sequence[float | Schedule] | None = None,
+    optimiser: optax.GradientTransformation | None = None,
+    state: State | None = None,
+    seconds: float = 0.0,
+    stops: Sequence[int] = (),
+    on_stop: OnStop | None = None,
+    on_log: OnLog | None = None,
+    on_stack: Callable[[int], None] | None = None,
+    max_memory: int | None = None,
+    name: str = "run",
+) -> tuple[list[Field], list[History]]:
+    """Train every (task, field) pair; runs of one shape train together.
+
+    A run by itself takes the plain program, and raises `Diverged` if it turns bad. Of
+    several, nothing reduces across runs: a bad one is frozen at its last finite state
+    (`history["stopped"]` holds the step) and its neighbours go on. Stacks are cut to
+    what fits in memory and, where there are several devices, spread over them; no step
+    is taken before the programs of all are made.
+
+    Args:
+        lrs: one for each run, instead of the configuration's.
+        optimiser: any optax transformation, built for a learning rate of 1: the rate is
+            multiplied in afterwards. Adam by default.
+        state: where a run by itself goes on from, instead of from its field.
+        seconds: time already spent, when going on.
+        stops: steps after which `on_stop` sees the fields; 0 is before the first.
+        on_stack: hears how many runs are trained, before each stack.
+    """
+    begun = time.perf_counter() - seconds
+    optimiser = optimiser or adam()
+    lrs = [config.lr] * len(fields) if lrs is None else lrs
+    done = 0 if state is None else int(state.step)
+    if len(fields) == 1:
+        [task], [field], [key], [lr] = tasks, fields, keys, lrs
+        if state is None:
+            own = dataclasses.replace(config, lr=lr)
+            state = start(field, own, key=key, optimiser=optimiser)
+        short = too_short_to_autotune(state.field, task.step_points, config.steps)
+        parts = [Part([0], [task], [state], short, alone=True)]
+    elif state is not None:
+        raise ValueError(f"`state` is of one run, but there are {len(fields)} fields")
+    else:
+        room = budget() if max_memory is None else max_memory
+        parts = parts_of(
+            tasks,
+            _states(fields, lrs, keys, config, optax.identity()),
+            config.steps,
+            room,
+        )
+    ends = _ends(done, config, stops)
+    lengths = {b - a for a, b in itertools.pairwise([done, *ends])}
+    calls = [
+        Call(chunk, (*part.shapes(optimiser), optimiser, length), part.skip_autotune)
+        for part in parts
+        for length in lengths
+    ]
+    made = iter(programs(calls))
+    hooks = _Hooks(frozenset(stops), on_stop, on_log, name)
+    trained: dict[int, tuple[Field, History]] = {}
+    for part in parts:
+        arrays = part.arrays(optimiser)
+        if on_stack is not None:
+            on_stack(len(trained))
+        share = (len(trained) + len(part.places)) / len(fields)
+        limit = math.inf if config.minutes is None else 60 * config.minutes * share
+        own = {length: next(made) for length in lengths}
+        pieces = [(a, b, own[b - a]) for a, b in itertools.pairwise([done, *ends])]
+        clock = begun if part.alone else time.perf_counter(), begun + limit
+        _stop(part, done, arrays[1], hooks)
+        found = _train_part(part, arrays, pieces, optimiser, config, clock, hooks)
+        trained.update(zip(part.places, found, strict=True))
+    runs = [trained[i] for i in range(len(fields))]
+    return [field for field, _ in runs], [history for _, history in runs]
+
+
+def start(
+    field: Field,
+    config: Config,
+    *,
+    key: AnyKey,
+    optimiser: optax.GradientTransformation | None = None,
+) -> State:
+    """The state of a run before its first step, on arrays of its own.
+
+    Chunks donate their state, so the caller's field must not share its buffers.
+    """
+    [fresh] = _states([field], [config.lr], [key], config, optimiser or adam())
+    return jax.tree.map(lambda x: x.copy() if eqx.is_array(x) else x, fresh)
+
+
+def _states(
+    fields: Sequence[Field],
+    lrs: Sequence[float | Schedule],
+    keys: Sequence[AnyKey],
+    config: Config,
+    optimiser: optax.GradientTransformation,
+) -> list[State]:
+    """Where each run starts: equal ones are one object."""
+    precision = Precision.resolve(config.precision, jax.default_backend())
+    states: list[State] = []
+    made: dict[Any, State] = {}
+    runs = list(zip(fields, lrs, keys, strict=True))  # kept, so that an id is one's
+    for field, lr, key in runs:
+        name = id(field), lr if isinstance(lr, float) else id(lr), id(key)
+        if name not in made:
+            own = dataclasses.replace(config, lr=lr).lr  # checked
+            rate = own if callable(own) else constant_rate(own)
+            exact = field.with_precision(precision)
+            made[name] = init_state(exact, optimiser, rate, key)
+        states.append(made[name])
+    return states
+
+
+def _ends(done: int, config: Config, stops: Sequence[int]) -> list[int]:
+    """The steps at which training comes back to Python."""
+    entries = range(config.every, config.steps, config.every)
+    return sorted({end for end in (*entries, *stops, config.steps)
+                   if done < end <= config.steps})  # fmt: skip
+
+
+class _Hooks(NamedTuple):
+    stops: frozenset[int]
+    on_stop: OnStop | None
+    on_log: OnLog | None
+    name: str
+
+
+def _train_part(
+    part: Part,
+    arrays: tuple[Task, State, PyTree],
+    pieces: Sequence[tuple[int, int, Program]],
+    optimiser: optax.GradientTransformation,
+    config: Config,
+    clock: tuple[float, float],
+    hooks: _Hooks,
+) -> list[tuple[Field, History]]:
+    """The fields and histories of a part's runs.
+
+    Args:
+        pieces: from which step, to which, by which program.
+        clock: since when the seconds count, and when time is up.
+    """
+    task, state, axes = arrays
+    log: list[tuple[int, float, np.ndarray]] = []
+    unlogged: list[np.ndarray] = []
+    for before, done, take in pieces:
+        state, losses = take(task, state, axes, optimiser, done - before)
+        unlogged.append(np.asarray(losses))
+        if part.alone and (bad := int(state.stopped)) >= 0:
+            raise Diverged(bad, hooks.name, state)
+        count(
+            state.field, part.tasks[0].step_points, (done - before) * len(part.places)
+        )
+        _stop(part, done, state, hooks)
+        if done % config.every and done < config.steps:
+            continue
+        now = time.perf_counter()
+        log.append((done, now - clock[0], np.concatenate(unlogged)))
+        unlogged = []
+        if hooks.on_log is not None and hooks.on_log(state, _entry(task, *log[-1])):
+            break
+        if now > clock[1]:
+            break
+    entries = [_entry(task, *entry) for entry in log]
+    exact = state.field.with_precision(Precision.FLOAT32)
+    if part.alone:
+        return [(exact, _columns(entries))]
+    stopped = np.asarray(state.stopped).tolist()
+    histories = [_columns(entries, run) for run in range(len(stopped))]
+    for history, step in zip(histories, stopped, strict=True):
+        if step >= 0:
+            history["stopped"] = [step]
+    return list(zip(unstack(exact, len(stopped)), histories, strict=True))
+
+
+def _stop(part: Part, step: int, state: State, hooks: _Hooks) -> None:
+    if hooks.on_stop is not None and step in hooks.stops:
+        field = state.field.with_precision(Precision.FLOAT32)
+        if part.alone:
+            field = jax.tree.map(lambda leaf: leaf[None], field)
+        hooks.on_stop(step, part.places, field)
+
+
+def _entry(task: Task, step: int, seconds: float, losses: np.ndarray) -> dict[str, Any]:
+    """An entry of the history; what differs between the runs of a stack is a list."""
+    entry = {"step": step, "seconds": seconds, "loss": losses[-1].tolist()}
+    level = task.psnr_of_loss(losses)
+    if level is not None:
+        entry["psnr"] = np.mean(level, axis=0).tolist()
+    return entry
+
+
+def _columns(entries: Sequence[dict[str, Any]], run: int = 0) -> History:
+    """The history of a run alone, or of one in a stack."""
+    columns: History = {"step": [], "seconds": [], "loss": []}
+    for entry in entries:
+        for name, value in entry.items():
+            own = value[run] if isinstance(value, list) else value
+            columns.setdefault(name, []).append(own)
+    return columns

@@ -1,0 +1,149 @@
+"""Training as compiled programs: many steps in one, each compiled once a process."""
+
+import functools
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+import optax
+from jaxtyping import Array, Float, PyTree
+
+from ..field import Field
+from ..ops.mlp import Precision
+from ..ops.without_autotune import NO_AUTOTUNE
+from ..tasks.task import Task
+from .state import State, advance
+from .work import flop_of
+
+
+def chunk(
+    task: Task,
+    state: State,
+    axes: PyTree,
+    optimiser: optax.GradientTransformation,
+    length: int,
+) -> tuple[State, Float[Array, "length *runs"]]:
+    """`length` steps of a run, and their losses.
+
+    Args:
+        axes: which leaves of a stack of tasks have a run axis (`stack.stack`); None
+            where the run is alone.
+    """
+
+    def one(task, state):
+        return advance(task, state, optimiser)
+
+    if axes is not None:
+        one = eqx.filter_vmap(one, in_axes=(axes, eqx.if_array(0)))
+
+    def body(carry, _):
+        return one(task, carry)
+
+    return jax.lax.scan(body, state, length=length, unroll=unroll(task))
+
+
+def unroll(task: Task) -> int:
+    """Steps of a scan laid side by side: 4 on a GPU, where a lone step waits for the
+    loop to come round (5 %), and 1 on a CPU, where compiling is what costs. Also 1
+    where a step goes in parts: XLA works out the features of several together and
+    keeps them.
+    """
+    return 1 if task.microbatched or jax.default_backend() == "cpu" else 4
+
+
+AUTOTUNE_FLOP = {False: 2e15, True: 3e14}
+"""FLOP from which XLA's search for the fastest float32 products is worth its time (12
+to 22 s on an H200), without and with many points a step. Unsearched, products of some
+hundred points run at 32 TFLOP/s; those of 884,736 at 10, where the search finds 40."""
+MANY_POINTS = 1 << 14
+
+
+def too_short_to_autotune(field: Field, points: int, steps: int) -> bool:
+    """Whether a training of so many steps is over before a search would pay."""
+    exact = field.precision is Precision.FLOAT32
+    return (
+        exact and steps * flop_of(field, points) < AUTOTUNE_FLOP[points > MANY_POINTS]
+    )
+
+
+class Call(NamedTuple):
+    """What is to be compiled: a function, and its arguments or their shapes."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    skip_autotune: bool = False
+    """Whether compiling fast is worth more than running fast."""
+
+
+class Program:
+    """A compiled call; all arrays but those of its first argument are donated."""
+
+    def __init__(self, compiled: jax.stages.Compiled):
+        self.compiled = compiled
+
+    def __call__(self, first: Any, *rest: Any) -> Any:
+        return self.compiled(_arrays(first), _arrays(rest))
+
+
+_PROGRAMS: dict[Any, Program] = {}
+"""By function, and shapes, types and places of the arrays."""
+
+
+def program(
+    function: Callable[..., Any], *arguments: Any, skip_autotune: bool = False
+) -> Program:
+    """The compiled function, for arguments like these; made when first asked for."""
+    return programs([Call(function, arguments, skip_autotune)])[0]
+
+
+def programs(calls: Sequence[Call]) -> list[Program]:
+    """The programs of several calls; those that are new are compiled side by side,
+    which for six shapes on a GPU takes 5 s and not 24."""
+    names, made = [_name(call) for call in calls], {}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, call in zip(names, calls, strict=True):
+            if name not in _PROGRAMS and name not in made:
+                made[name] = pool.submit(_lower(call).compile)
+    _PROGRAMS.update({name: Program(one.result()) for name, one in made.items()})
+    return [_PROGRAMS[name] for name in names]
+
+
+def _lower(call: Call) -> jax.stages.Lowered:
+    first, *rest = call.arguments
+    leaves, structure = jax.tree.flatten(call.arguments)
+    fixed = [None if _is_array(leaf) else leaf for leaf in leaves]
+    places = [k for k, leaf in enumerate(leaves) if _is_array(leaf)]
+
+    def function(kept: list[Any], donated: list[Any]) -> Any:
+        whole = list(fixed)
+        for k, leaf in zip(places, [*kept, *donated], strict=True):
+            whole[k] = leaf
+        return call.function(*jax.tree.unflatten(structure, whole))
+
+    functools.update_wrapper(function, call.function, assigned=("__name__",))
+    options = NO_AUTOTUNE if call.skip_autotune else None
+    jitted = jax.jit(function, donate_argnums=1, compiler_options=options)
+    return jitted.lower(_arrays(first), _arrays(rest))
+
+
+def _name(call: Call) -> Any:
+    leaves, structure = jax.tree.flatten(call.arguments)
+    shapes = (
+        (leaf.shape, leaf.dtype, getattr(leaf, "sharding", None))
+        if _is_array(leaf)
+        else leaf
+        for leaf in leaves
+    )
+    return call.function, call.skip_autotune, structure, tuple(shapes)
+
+
+def _arrays(tree: PyTree) -> list[Any]:
+    return [leaf for leaf in jax.tree.leaves(tree) if _is_array(leaf)]
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array | jax.ShapeDtypeStruct | np.ndarray | np.generic)

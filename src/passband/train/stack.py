@@ -1,0 +1,177 @@
+"""Runs side by side: trees with a run axis, cut to memory and spread over devices."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array, PyTree
+
+from ..tasks.task import Task
+from .memory import bytes_of_run
+from .programs import too_short_to_autotune
+from .state import State
+
+T = TypeVar("T", bound=Task)
+MOST_RUNS = 64
+"""Runs in one stack: more are no faster."""
+
+
+class Part(NamedTuple):
+    """Runs that train as one program: a stack, or one that is alone."""
+
+    places: list[int]
+    tasks: list[Task]
+    states: list[State]
+    skip_autotune: bool
+    """Whether compiling fast is worth more than running fast."""
+    alone: bool = False
+
+    def arrays(
+        self, optimiser: optax.GradientTransformation
+    ) -> tuple[Task, State, PyTree]:
+        """The task, the state and which leaves of the task have a run axis."""
+        if self.alone:
+            return self.tasks[0], self.states[0], None
+        task, axes = stack(self.tasks)
+        state = together(self.states)
+        moving = eqx.filter(state.field, state.field.trainable())
+        state = dataclasses.replace(state, moments=jax.vmap(optimiser.init)(moving))
+        task, state = _spread(task, axes, state, len(self.states))
+        return task, state, axes
+
+    def shapes(
+        self, optimiser: optax.GradientTransformation
+    ) -> tuple[Task, State, PyTree]:
+        """What `arrays` gives, without laying anything side by side."""
+        if self.alone:
+            return self.arrays(optimiser)
+        runs, first = len(self.states), self.states[0]
+        along, whole = _shardings(runs)
+
+        def shape(leaf: Any, axis: int | None = 0) -> jax.ShapeDtypeStruct:
+            lead, place = ((), whole) if axis is None else ((runs,), along)
+            return jax.ShapeDtypeStruct(
+                (*lead, *leaf.shape), leaf.dtype, sharding=place
+            )
+
+        leaves, tree = jax.tree.flatten(self.tasks[0])
+        axes = _axes(self.tasks)
+        task = jax.tree.unflatten(tree, map(shape, leaves, axes))
+        moving = eqx.filter(first.field, first.field.trainable())
+        moments = jax.eval_shape(optimiser.init, moving)
+        first = dataclasses.replace(first, moments=moments)
+        return task, jax.tree.map(shape, first), jax.tree.unflatten(tree, axes)
+
+
+def parts_of(
+    tasks: Sequence[Task], states: Sequence[State], steps: int, room: int
+) -> list[Part]:
+    """Runs of one shape together, as many as fit into so many bytes."""
+    groups: dict[Any, list[int]] = {}
+    for i, run in enumerate(zip(tasks, states, strict=True)):
+        leaves, structure = jax.tree.flatten(run)
+        shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+        groups.setdefault((structure, shapes), []).append(i)
+    parts = []
+    for members in groups.values():
+        task, field = tasks[members[0]], states[members[0]].field
+        each = bytes_of_run(field, task.microbatch_points)
+        short = too_short_to_autotune(field, task.step_points, steps * len(members))
+        for some in _cut(members, min(MOST_RUNS, max(1, int(room // each)))):
+            own = [tasks[i] for i in some], [states[i] for i in some]
+            parts.append(Part(some, *own, short))
+    return parts
+
+
+def stack(tasks: Sequence[T]) -> tuple[T, PyTree]:
+    """One task with a leading run axis, and which leaves have it.
+
+    A leaf that is the same object in every task (the coordinates, say) is held once.
+    """
+    leaves = zip(*(jax.tree.leaves(task) for task in tasks), strict=True)
+    tree = jax.tree.structure(tasks[0])
+    axes = _axes(tasks)
+    laid = [
+        same[0] if axis is None else _together(same)
+        for same, axis in zip(leaves, axes, strict=True)
+    ]
+    return jax.tree.unflatten(tree, laid), jax.tree.unflatten(tree, axes)
+
+
+def together(trees: Sequence[PyTree]) -> PyTree:
+    """One tree with a leading run axis."""
+    return jax.tree.map(lambda *leaves: _together(leaves), *trees)
+
+
+def unstack(tree: PyTree, count: int) -> list[PyTree]:
+    """The first so many runs of a stack, one by one."""
+    leaves, structure = jax.tree.flatten(tree)
+    host = [leaf if _is_key(leaf) else np.asarray(leaf) for leaf in leaves]
+    return [
+        jax.tree.unflatten(structure, [jnp.asarray(leaf[i]) for leaf in host])
+        for i in range(count)
+    ]
+
+
+def _axes(tasks: Sequence[Task]) -> list[int | None]:
+    """Of every leaf: 0 for a run axis, None where it is one object in all tasks."""
+    leaves = zip(*(jax.tree.leaves(task) for task in tasks), strict=True)
+    return [None if all(x is same[0] for x in same) else 0 for same in leaves]
+
+
+def _together(leaves: Sequence[Array]) -> Array:
+    """Arrays along a new first axis; on the host, where no shape has to be compiled."""
+    if _is_key(leaves[0]):
+        return jnp.stack(leaves)
+    return jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))
+
+
+def _is_key(leaf: Array) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _spread(task: Task, axes: PyTree, state: State, runs: int) -> tuple[Task, State]:
+    """Lay the run axis over the devices; XLA then splits the program by itself."""
+    along, whole = _shardings(runs)
+    if along is None:
+        return task, state
+    task = jax.tree.map(
+        lambda leaf, axis: (
+            leaf
+            if leaf is None
+            else jax.device_put(leaf, whole if axis is None else along)
+        ),
+        task,
+        axes,
+        is_leaf=lambda x: x is None,
+    )
+    return task, jax.tree.map(lambda leaf: jax.device_put(leaf, along), state)
+
+
+def _shardings(runs: int) -> tuple[NamedSharding | None, NamedSharding | None]:
+    """Of what has a run axis and of what has not, over as many devices as take an
+    equal number of runs each; None where that is one."""
+    devices = jax.devices()
+    most = max(k for k in range(1, len(devices) + 1) if runs % k == 0)
+    if most == 1:
+        return None, None
+    mesh = Mesh(np.asarray(devices[:most]), ("run",))
+    along = NamedSharding(mesh, PartitionSpec("run"))
+    return along, NamedSharding(mesh, PartitionSpec())
+
+
+def _cut(members: list[int], most: int) -> list[list[int]]:
+    """Parts of at most `most`, all of one size if that takes less than twice as many:
+    a part of another size is another program."""
+    least = math.ceil(len(members) / most)
+    even = (k for k in range(least, 2 * least) if len(members) % k == 0)
+    parts = next(even, least)
+    size = math.ceil(len(members) / parts)
+    return [members[k : k + size] for k in range(0, len(members), size)]

@@ -1,0 +1,127 @@
+"""What holds for every kind of data: frozen, read once, fitted, judged and rendered."""
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from passband.cli.main import main
+from passband.kinds.fit import fit
+from passband.kinds.kind import Kind, TrialSize
+from passband.kinds.options import RenderOptions
+from passband.kinds.render import render_values
+from passband.kinds.table import KINDS
+from passband.tasks.task import Task
+from passband.words import parse_mapping
+
+OLD = Path(__file__).parents[1] / "old_runs"
+DATA = {
+    "image": {"file": "photo.png", "holdout": "quarter"},
+    "signal": {"file": "tone.wav"},
+    "shape": {"file": "ball.obj", "labels": "labels.safetensors", "batch": 256},
+    "ct": {"simulate": "disc.npy", "views": 8},
+    "mri": {"simulate": "volume.npy", "fraction": 0.5},
+    "nerf": {"file": "scene", "samples": 8, "batch": 32},
+}
+SMALL = {"steps": 30, "width": 8, "layers": 2, "mapping": "gaussian:2,m=8"}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    shutil.copytree(OLD, tmp_path / "data")
+    monkeypatch.chdir(tmp_path / "data")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "data"
+
+
+def read(name: str) -> Kind:
+    row = KINDS[name]
+    return row.load().read(row.options(**SMALL | DATA[name]))
+
+
+def test_every_kind_of_a_file_has_its_data_here():
+    assert set(DATA) == {n for n in KINDS if n in DATA or _has_files(n)}
+
+
+def _has_files(name: str) -> bool:
+    return getattr(KINDS[name], "command", True)
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_a_kind_is_frozen_and_settles_its_training_once(here, name):
+    kind = read(name)
+    assert kind.name == name and kind.title and isinstance(kind.warnings, tuple)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        kind.title = "other"  # pyright: ignore[reportAttributeAccessIssue]
+    mapping = parse_mapping("gaussian:2,m=8")
+    one, two = (kind.training(kind.options, mapping) for _ in range(2))
+    assert one == two and one.steps == 30 and one.lr > 0 and one.batch > 0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        one.lr = 1.0  # pyright: ignore[reportAttributeAccessIssue]
+    default = kind.default_mapping()
+    assert str(parse_mapping(default)) == default
+    task = kind.task(one)
+    assert isinstance(task, Task) and task.step_points > 0
+    network = kind.network(one)
+    field = one.draw(network, jax.random.key(0))
+    assert np.isfinite(task.loss(field, jax.random.key(1)))
+    assert field.encoding.dims == network.d
+    assert (kind.nyquist() or 1.0) > 0
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_a_kind_has_trials_that_tell_a_field_from_none(here, name):
+    kind = read(name)
+    problem = kind.trials(kind.options, TrialSize(16, 512))
+    assert problem.guess > 0 and problem.blank > 0 and problem.held is not None
+    assert problem.digest
+    assert (problem.d, problem.out) == (kind.network().d, kind.network().out)
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_a_kind_is_fitted_judged_and_rendered_without_a_folder(here, name):
+    kind = read(name)
+    before = {p: p.stat().st_mtime_ns for p in here.rglob("*")}
+    fitted = fit(kind, kind.options)
+    assert fitted.result["task"] == name and fitted.result["steps"] == 30
+    found = fitted.evaluation
+    assert found.metrics and np.isfinite(list(found.metrics.values())).all()
+    for scores in found.baselines.values():
+        assert np.isfinite(list(scores.values())).all()
+    json.dumps(found.about)  # what a model file can hold
+    assert fitted.history["step"][-1] == 30
+    about = found.about | {"task": name, "folder": "."}
+    units = type(kind).units(fitted.field, about)
+    d = fitted.field.encoding.dims
+    assert units.center.shape == units.scale.shape == units.shift.shape == (d,)
+    if name != "shape":  # thirty steps give no surface
+        shown = render_values(fitted.field, about, RenderOptions(resolution=8))
+        assert np.isfinite(np.asarray(shown)).all()
+    assert {p: p.stat().st_mtime_ns for p in here.rglob("*")} == before
+
+
+def test_every_word_of_a_recipe_resumes_to_the_same_bits(here):
+    words = ["fit", "image", "photo.png", "--activation", "sine", "--optimiser", "muon",
+             "--schedule", "cosine", "--mapping", "gaussian:2,m=8", "--width", "8",
+             "--layers", "3", "--batch", "64", "--quiet", "--steps", "60"]  # fmt: skip
+    assert main([*words, "--out", "whole"]) == 0
+    # One look at the clock is enough to stop; the second sitting goes on.
+    assert main([*words, "--out", "parts", "--minutes", "1e-9"]) == 0
+    steps = [json.loads(s)["step"] for s in open_lines("parts/metrics.jsonl")]
+    assert steps == [25]
+    assert main(["fit", "image", "--resume", "--out", "parts", "--quiet"]) == 0
+    one, two = (load_file(f"{run}/model.safetensors") for run in ("whole", "parts"))
+    for name, tensor in one.items():
+        np.testing.assert_array_equal(two[name], tensor)
+    config = json.loads(Path("parts/config.json").read_text())
+    said = [config[k] for k in ("activation", "optimiser", "schedule")]
+    assert said == ["sine", "muon", "cosine"]
+
+
+def open_lines(path: str) -> list[str]:
+    return Path(path).read_text().splitlines()
