@@ -37,8 +37,8 @@ from passband.train.device import device_name
 from passband.train.driver import Config
 from passband.train.stack import unstack
 from passband.train.work import flop_of
-from passband.tune.choice import Choice, rank_agreement
-from passband.tune.choose import choose
+from passband.tuning.choice import Choice, rank_agreement
+from passband.tuning.choose import choose
 from passband.version import __version__
 
 

@@ -4,7 +4,7 @@
 
 The scale that is best after a fit, over the one that is best after a fifth of its steps
 and after as many steps of an eighth of its rays, on views that do not train: `LATER` in
-`passband.tune.instruments` is the first of the two. Networks of 64 channels, on Lego at
+`passband.tuning.instruments` is the first of the two. 64 channels, on Lego at
 100 pixels and on the toy scene.
 """
 
@@ -16,9 +16,9 @@ from passband.data.scenes import Scene, read_scene
 from passband.data.store import check
 from passband.paper import nerf_study
 from passband.tasks.nerf import nerf_task, views_in
-from passband.tune.instruments import nerf_problem
-from passband.tune.ladder import top_of
-from passband.tune.sweep import Plan, sweep
+from passband.tuning.instruments import nerf_problem
+from passband.tuning.ladder import top_of
+from passband.tuning.sweep import Plan, sweep
 from passband.words import parse_mapping
 
 NOBODY = 99, 99

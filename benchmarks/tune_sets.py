@@ -24,16 +24,16 @@ from passband.tasks.mri import MriTask
 from passband.tasks.nerf import views_in
 from passband.tasks.task import Task
 from passband.train.schedules import Rate, decaying_rate
-from passband.tune.grid import grid_problem
-from passband.tune.instruments import (
+from passband.tuning.grid import grid_problem
+from passband.tuning.instruments import (
     ct_problem,
     kspace_guess,
     mri_problem,
     nerf_problem,
     shape_problem,
 )
-from passband.tune.problem import Problem
-from passband.tune.sweep import Plan, rungs_to
+from passband.tuning.problem import Problem
+from passband.tuning.sweep import Plan, rungs_to
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

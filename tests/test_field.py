@@ -1,13 +1,19 @@
 """The field: initialisers of 2020, calls, derivatives, what may be trained."""
 
+import functools
+import re
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import passband.field
 from passband.errors import InputError
 from passband.field import INITIALISERS, Field, make_field
 from passband.mappings import FourierFeatures
+from passband.ops.fused import fused_field
 from passband.ops.mlp import Precision
 
 
@@ -126,6 +132,44 @@ def test_wrong_networks_are_refused(options, message):
 def test_predict_names_the_shape_it_wants():
     with pytest.raises(InputError, match="takes \\(n, 2\\)"):
         _field().predict(np.zeros((5, 3)))
+
+
+@pytest.mark.parametrize("shape", [(5, 2), (3,), (), (1, 2), (0,)])
+def test_a_call_with_many_points_names_what_takes_them(shape):
+    message = f"`v` has shape {shape}; a field takes one point, (2,): for many, (n, 2)"
+    for call in (_field(), eqx.filter_jit(_field())):
+        with pytest.raises(InputError, match=re.escape(message)) as error:
+            call(np.zeros(shape))
+        assert "`field.predict`" in str(error.value)
+        assert "`field.batch`" in str(error.value)
+
+
+@pytest.mark.parametrize("shape", [(2,), (5, 3), (), (4, 5, 2)])
+def test_batch_names_the_shape_it_wants(shape):
+    with pytest.raises(InputError, match=r"`coords` has shape .* takes \(n, 2\)"):
+        _field().batch(np.zeros(shape))
+
+
+def test_seeds_are_keys():
+    by_seed = _field(key=3, encoding_key=4)
+    by_key = _field(key=jax.random.key(3), encoding_key=jax.random.key(4))
+    for a, b in zip(*map(jax.tree.leaves, (by_seed, by_key)), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_no_gradient_of_a_whole_field_reaches_its_encoding(monkeypatch, fused):
+    field = _field("gaussian:3,m=80", width=128)
+    if fused:  # the path of a Hopper GPU, its programs interpreted
+        monkeypatch.setattr(passband.field, "fits", lambda *_: True)
+        program = functools.partial(fused_field, interpret=True)
+        monkeypatch.setattr(passband.field, "fused_field", program)
+    points = jax.random.uniform(jax.random.key(1), (64, 2))
+    slopes = jax.grad(lambda f: jnp.mean(f.batch(points) ** 2))(field)
+    assert isinstance(slopes.encoding, FourierFeatures)
+    assert not np.any(slopes.encoding.frequencies)
+    assert not np.any(slopes.encoding.amplitudes)
+    assert all(np.any(W) for W in slopes.mlp.weights)
 
 
 @pytest.mark.parametrize("activation", ["relu", "sine"])

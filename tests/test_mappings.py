@@ -1,25 +1,35 @@
 """Each mapping against its definition in the paper and the protocol."""
 
+import inspect
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 import scipy.stats
 
 from passband.errors import InputError
-from passband.mappings import FourierFeatures, nyquist_warning
+from passband.mappings import (
+    AnyKey,
+    FourierFeatures,
+    Gaussian,
+    as_key,
+    nyquist_warning,
+)
 from passband.words import parse_mapping
 
 KEY = jax.random.key(0)
 
 
-def _draw(word, d, key=KEY) -> FourierFeatures:
+def _draw(word, d, key: AnyKey | int = KEY) -> FourierFeatures:
     encoding = parse_mapping(word).draw(key, d)
     assert isinstance(encoding, FourierFeatures)
     return encoding
 
 
-def _B(word, d, key=KEY):
+def _B(word, d, key: AnyKey | int = KEY):
     return np.asarray(_draw(word, d, key).frequencies)
 
 
@@ -164,6 +174,70 @@ def test_above_nyquist_draws_a_warning_with_both_numbers():
 def test_wrong_words_are_refused(word, message):
     with pytest.raises(InputError, match=message):
         parse_mapping(word)
+
+
+def test_a_seed_is_a_key():
+    want = _B("laplace:3,m=8", 2, jax.random.key(7))
+    legacy = jax.random.PRNGKey(7)
+    for key in (7, np.int64(7), jax.random.key(7), legacy, np.asarray(legacy)):
+        np.testing.assert_array_equal(_B("laplace:3,m=8", 2, as_key(key)), want)
+    np.testing.assert_array_equal(_B("laplace:3,m=8", 2, 7), want)
+    for wrong in (None, 1.5, "7", True):
+        with pytest.raises(InputError, match=r"`key` \(=.*must be a whole number"):
+            as_key(wrong)
+    with pytest.raises(InputError, match="`d` \\(=0\\) must be 1 or more"):
+        _B("gaussian:3", 0)
+
+
+def test_what_is_no_mapping_is_said():
+    with pytest.raises(InputError, match=r"`mapping` \(=10\.0\) must be a word"):
+        inspect.unwrap(parse_mapping)(10.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("train", ["", "a", "b", "ab"])
+def test_training_another_librarys_model_moves_what_was_asked_for(train):
+    drawn = Gaussian(3.0, m=16, train=train).draw(0, 2)
+    model = (drawn, eqx.nn.Linear(32, 1, key=KEY))
+    x = np.random.default_rng(0).random((64, 2))
+    y = jnp.asarray(np.sin(9 * x[:, :1]))
+    adam = optax.adam(1e-2)
+    state = adam.init(eqx.filter(model, eqx.is_inexact_array))
+
+    @eqx.filter_jit
+    def step(model, state):
+        def loss(model):
+            encoding, layer = model
+            return jnp.mean((jax.vmap(layer)(encoding(x)) - y) ** 2)
+
+        slopes = eqx.filter_grad(loss)(model)
+        updates, state = adam.update(slopes, state)
+        return eqx.apply_updates(model, updates), state
+
+    for _ in range(5):
+        model, state = step(model, state)
+    now = model[0]
+    assert np.any(now.frequencies != drawn.frequencies) == ("b" in train)
+    assert np.any(now.amplitudes != drawn.amplitudes) == ("a" in train)
+
+
+def test_own_frequencies_are_checked():
+    with pytest.raises(InputError, match="`frequencies` has shape \\(3,\\)"):
+        FourierFeatures(np.ones(3), np.ones(3))
+    with pytest.raises(InputError, match="`amplitudes` \\(4,\\); they must be"):
+        FourierFeatures(np.ones((3, 2)), np.ones(4))
+    with pytest.raises(InputError, match="`train` \\(=c\\) must be"):
+        FourierFeatures(np.ones((3, 2)), np.ones(3), "c")
+
+
+def test_what_is_no_coordinate_is_said():
+    encoding = _draw("gaussian:3,m=8", 2)
+    with pytest.raises(InputError, match="`v` is complex"):
+        encoding(np.zeros(2, complex))
+    with pytest.raises(InputError, match="`v` \\(str\\) must be an array of numbers"):
+        encoding("ab")
+    with pytest.raises(InputError, match="`v` \\(list\\) must be an array of numbers"):
+        encoding([[0.1, 0.2], [0.3]])
+    np.testing.assert_array_equal(encoding([1, 0]), encoding(np.array([1.0, 0.0])))
 
 
 def test_what_a_mapping_cannot_do_is_said_when_it_is_drawn():

@@ -248,7 +248,7 @@ def test_models_that_contradict_themselves(good, facts, changes, message):
 def test_what_is_no_file(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         load(tmp_path / "none")
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError, match="has no model"):
         load(tmp_path)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="is not a file"):

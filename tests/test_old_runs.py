@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import passband as pb
 from passband.cli.main import main
 from passband.kinds.table import KINDS
-from passband.model_file import load_with_info
+from passband.model_file import load, load_with_info
 
 RUNS = Path(__file__).parent / "old_runs"
 
@@ -63,4 +62,4 @@ def test_an_old_model_loads_and_gives_the_field_it_held(kind):
         x = np.maximum(x @ np.asarray(W) + np.asarray(b), 0)
     y = x @ np.asarray(last[0]) + np.asarray(last[1])
     y = y if field.output == "identity" else 1 / (1 + np.exp(-y))
-    np.testing.assert_allclose(pb.load(path).predict(points), y, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(load(path).predict(points), y, rtol=1e-3, atol=1e-4)

@@ -7,34 +7,44 @@ from typing import TYPE_CHECKING
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from . import forward as forward
     from . import theory as theory
-    from . import tune as tune
+    from . import tuning as tuning
+    from . import units as units
     from .api import fit as fit
-    from .api import fit_population as fit_population
+    from .api import fit_many as fit_many
+    from .api import read as read
+    from .api import tune as tune
+    from .domain import grid as grid
     from .errors import InputError as InputError
     from .field import Field as Field
     from .field import make_field as make_field
+    from .kinds.measured import measured as measured
     from .mappings import *  # noqa: F403  (its `__all__`)
-    from .model_file import load as load
-    from .model_file import save as save
+    from .model import Model as Model
+    from .model import load as load
+    from .tasks import metrics as metrics
     from .words import parse_mapping as parse_mapping
 
 _HOMES = {
-    "api": ("fit", "fit_population"),
+    "api": ("fit", "fit_many", "read", "tune"),
+    "domain": ("grid",),
     "errors": ("InputError",),
     "field": ("Field", "make_field"),
-    "model_file": ("load", "save"),
+    "kinds.measured": ("measured",),
+    "model": ("Model", "load"),
     "words": ("parse_mapping",),
 }  # fmt: skip
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("theory", "tune", "units")
+_MODULES = {"forward": "forward", "metrics": "tasks.metrics", "theory": "theory",
+            "tuning": "tuning", "units": "units"}  # fmt: skip
 
 
 def __getattr__(name: str):
     if name in _WHERE:
         return getattr(import_module(f"passband.{_WHERE[name]}"), name)
     if name in _MODULES:
-        return import_module(f"passband.{name}")
+        return import_module(f"passband.{_MODULES[name]}")
     if name == "__all__":
         return __dir__()
     if name[:1].isupper() and name in _mappings().__all__:

@@ -2,16 +2,26 @@
 
 import dataclasses
 
+from .encodings import Encoding
 from .errors import InputError
-from .mappings import AnyKey, Encoding, Mapping, Positional, Random
+from .mappings import AnyKey, Mapping, Positional, Random
 
 
 @dataclasses.dataclass(frozen=True)
 class Auto(Mapping):
-    """A mapping without its scale; `passband.tune` finds one, and `at` sets it."""
+    """A mapping without its scale; `passband.tuning` finds one, and `at` sets it.
+
+    Args:
+        base: the mapping at any scale; its other options stay.
+
+    Example:
+        >>> import passband as pb
+        >>> auto = pb.parse_mapping("gaussian:auto,m=64")
+        >>> str(auto), str(auto.at(12.5))
+        ('gaussian:auto,m=64', 'gaussian:12.5,m=64')
+    """
 
     base: Positional | Random
-    """The mapping at any scale; its other options stay."""
 
     def at(self, scale: float | tuple[float, ...]) -> Positional | Random:
         """The mapping at a scale: sigma, or the octaves of a positional one."""
@@ -24,10 +34,10 @@ class Auto(Mapping):
     def __str__(self) -> str:
         return self.base.spelled("auto")
 
-    def draw(self, key: AnyKey, d: int) -> Encoding:
+    def draw(self, key: AnyKey | int, d: int) -> Encoding:
         del key, d
         raise InputError(
-            f"`{self}` has no scale yet; `passband tune` and `passband.tune.choose` "
+            f"`{self}` has no scale yet; `passband tune` and `passband.tuning.choose` "
             "find one from the data"
         )
 

@@ -13,8 +13,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .activations import Activation, parse_activation
+from .encodings import Encoding, FourierFeatures, as_points
 from .errors import InputError
-from .mappings import AnyKey, Encoding, FourierFeatures, Mapping
+from .mappings import AnyKey, Mapping, as_key
 from .ops.fused import fits, fused_field, fused_mlp
 from .ops.mlp import SMALL_FAN_IN, Precision, mlp
 from .ops.without_autotune import jit_without_autotune
@@ -62,25 +63,57 @@ class MLP(eqx.Module):
 
 
 class Field(eqx.Module):
-    """A signal as a network: `field(v)` is one point, `field.batch` many of them."""
+    """A signal as a network: `field(v)` is one point, `field.batch` many of them.
+
+    It is a plain pytree: `jax.jacrev`, `jax.hessian` and `jax.vmap` take it as they
+    take any function, and `eqx.filter_jit` compiles it. `make_field` draws one.
+
+    Args:
+        encoding: from a point, (d,), to the features of the first layer.
+        mlp: the dense layers.
+        output: what follows the last layer: `identity`, `sigmoid` or `tanh`.
+        precision: of the products in the layers; phases and sums stay in float32.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, numpy as np, passband as pb
+        >>> field = pb.make_field("gaussian:3,m=16", d=2, out=3, key=0, width=32)
+        >>> v = jnp.array([0.2, 0.7])
+        >>> field(v).shape, jax.jacrev(field)(v).shape  # one point, and its slopes
+        ((3,), (3, 2))
+        >>> points = np.random.default_rng(0).random((100, 2))
+        >>> field.predict(points).shape  # many, to NumPy
+        (100, 3)
+    """
 
     encoding: Encoding
     mlp: MLP
     output: str = eqx.field(static=True, default="identity")
-    trains: str = eqx.field(static=True, default="")
-    """Which of the encoding's `a` and `b` gradient descent may move."""
     precision: Precision = eqx.field(static=True, default=Precision.FLOAT32)
 
-    def __call__(self, v: Float[Array, " d"]) -> Float[Array, " c"]:
+    @property
+    def trains(self) -> str:
+        """Which of the encoding's `a` and `b` gradient descent may move."""
+        return self.encoding.trains
+
+    def __call__(self, v: Any) -> Float[Array, " c"]:
+        """The value of one point, (d,) -> (c,)."""
+        v, d = as_points("v", v), self.encoding.dims
+        if v.shape != (d,):
+            raise InputError(
+                f"`v` has shape {v.shape}; a field takes one point, ({d},): for many, "
+                f"(n, {d}), use `field.predict` (NumPy) or `field.batch` (inside JAX)"
+            )
         return OUTPUTS[self.output](self.mlp(self.encoding(v), self.precision))
 
-    def batch(self, coords: Float[Array, "n d"]) -> Float[Array, "n c"]:
-        """All points at once, which is what a matrix unit wants."""
+    def batch(self, coords: Any) -> Float[Array, "n c"]:
+        """All points at once, (n, d) -> (n, c): what a matrix unit wants."""
         return OUTPUTS[self.output](self.logits(coords))
 
-    def logits(self, coords: Float[Array, "n d"]) -> Float[Array, "n c"]:
-        """All points at once, before the output activation."""
-        encoding = self.encoding
+    def logits(self, coords: Any) -> Float[Array, "n c"]:
+        """All points at once, (n, d) -> (n, c), before the output activation."""
+        encoding, coords = self.encoding, as_points("coords", coords)
+        if coords.ndim != 2 or coords.shape[1] != encoding.dims:
+            raise self._wrong_shape(coords.shape)
         weights, biases = self.mlp.effective()
         between = self.mlp.nonlinearity
         if fits(coords.shape[0], encoding.dims, weights, self.precision, between):
@@ -88,24 +121,24 @@ class Field(eqx.Module):
                 x = jax.vmap(encoding)(coords)
                 return fused_mlp(x, weights, biases)
             if isinstance(encoding, FourierFeatures) and not self.trains:
-                B, a = encoding.frequencies, encoding.amplitudes
+                B, a = encoding.held()
                 return fused_field(coords, B, a, weights, biases)
         return self.mlp(jax.vmap(encoding)(coords), self.precision)
 
     def predict(self, coords: Any, *, chunk: int | None = None) -> np.ndarray:
         """(n, d) -> (n, c) in float32, chunk by chunk, so that n is not limited.
 
-        By default a chunk is 65536 points, on a CPU 8192: layers of a few megabytes are
-        not handed back to the system between chunks, a fifth of the time.
+        Args:
+            coords: points in the coordinates of the field.
+            chunk: points at once. By default 65536, on a CPU 8192: layers of a few
+                megabytes are not handed back to the system between chunks, a fifth of
+                the time.
         """
         if chunk is None:
             chunk = 8192 if jax.default_backend() == "cpu" else 65536
         coords = np.asarray(coords, np.float32)
         if coords.ndim != 2 or coords.shape[1] != self.encoding.dims:
-            raise InputError(
-                f"`coords` has shape {coords.shape}; this field takes "
-                f"(n, {self.encoding.dims})"
-            )
+            raise self._wrong_shape(coords.shape)
         out = np.empty((len(coords), self.mlp.biases[-1].shape[-1]), np.float32)
         exact = self.with_precision(Precision.FLOAT32)
         for start in range(0, len(coords), chunk):
@@ -120,7 +153,7 @@ class Field(eqx.Module):
 
     def with_precision(self, precision: Precision) -> "Field":
         """The same field, computing in another precision."""
-        return Field(self.encoding, self.mlp, self.output, self.trains, precision)
+        return Field(self.encoding, self.mlp, self.output, precision)
 
     def trainable(self) -> "Field":
         """A pytree of booleans: what gradient descent may move.
@@ -135,6 +168,11 @@ class Field(eqx.Module):
             if letter in self.trains:
                 mask = eqx.tree_at(lambda f, n=name: getattr(f.encoding, n), mask, True)
         return mask
+
+    def _wrong_shape(self, shape: tuple[int, ...]) -> InputError:
+        return InputError(
+            f"`coords` has shape {shape}; this field takes (n, {self.encoding.dims})"
+        )
 
 
 @jit_without_autotune
@@ -212,8 +250,8 @@ def make_field(
     *,
     d: int,
     out: int,
-    key: AnyKey,
-    encoding_key: AnyKey | None = None,
+    key: AnyKey | int,
+    encoding_key: AnyKey | int | None = None,
     layers: int = 4,
     width: int = 256,
     output: str = "sigmoid",
@@ -229,9 +267,26 @@ def make_field(
     own B and weights; the global JAX configuration is not touched.
 
     Args:
+        mapping: a word, such as `gaussian:10`, or a mapping; its scale is in cycles per
+            unit of the coordinates.
+        d: coordinates of a point.
+        out: values of a point.
+        key: a JAX key, or a seed.
+        encoding_key: another one for the encoding alone.
+        layers: matrices of the network, the last one included.
+        width: units of every layer but the last.
+        output: what follows the last layer: `identity`, `sigmoid` or `tanh`.
+        activation: what stands between the layers, such as `relu` or `sine`.
         init: left out, what the activation asks for, or `glorot`.
         start: the level that all outputs begin about; that of no bias without it. A
             sigmoid far from what is mostly there is driven to its flat end, and stays.
+        bits2020: draw what the paper's code drew.
+
+    Example:
+        >>> import passband as pb
+        >>> field = pb.make_field("gaussian:10,m=64", d=2, out=3, key=0, width=32)
+        >>> [W.shape for W in field.mlp.weights]
+        [(128, 32), (32, 32), (32, 32), (32, 3)]
     """
     mapping, between = parse_mapping(mapping), parse_activation(activation)
     if layers < 1 or width < 1:
@@ -240,6 +295,8 @@ def make_field(
         )
     if output not in OUTPUTS:
         raise InputError(f"`output` (={output}) must be one of {', '.join(OUTPUTS)}")
+    key = as_key(key)
+    encoding_key = None if encoding_key is None else as_key(encoding_key)
     if bits2020:
         ke, kn = key if encoding_key is None else encoding_key, key
     else:
@@ -254,4 +311,4 @@ def make_field(
         level = INVERSES[output](start)
         last = jnp.full_like(network.biases[-1], level)
         network = dataclasses.replace(network, biases=(*network.biases[:-1], last))
-    return Field(encoding, network, output, mapping.trains)
+    return Field(encoding, network, output)

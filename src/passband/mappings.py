@@ -1,12 +1,10 @@
-r"""Input mappings: recipes for frequencies, and the one map that all of them draw.
+r"""Input mappings: recipes for the frequencies of an encoding.
 
-Every mapping but `none` is
+A *mapping* is a frozen spec; drawing it with a key gives an *encoding*, which is
 
 $$\gamma(v) = [a \sin 2\pi B v,\; a \cos 2\pi B v]$$
 
-with its own amplitudes $a$ and frequencies $B$ (paper, eq. 5). A *mapping* is a frozen
-spec; drawing it with a key gives an *encoding*, which holds arrays only, so encodings
-of different scale stack and share a compiled program.
+with the mapping's own amplitudes $a$ and frequencies $B$ (see `encodings`).
 
 A new mapping is one class here, or anywhere else: `@mapping(example)` has its word
 parsed, printed and found by the contract tests.
@@ -14,18 +12,18 @@ parsed, printed and found by the contract tests.
 
 import abc
 import dataclasses
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 
+from .encodings import Encoding, FourierFeatures, Identity, check_train
 from .errors import InputError
-from .ops.turns import cos_turns
 
 __all__ = [
     "Basic", "Dense", "FourierFeatures", "Gaussian", "Identity", "Laplace",
@@ -33,71 +31,6 @@ __all__ = [
 ]  # fmt: skip
 
 AnyKey = Key[Array, ""] | UInt32[Array, "2"]
-
-
-class Encoding(eqx.Module):
-    """What stands between a coordinate and the network."""
-
-    @abc.abstractmethod
-    def __call__(self, v: Float[Array, " d"]) -> Float[Array, " f"]: ...
-
-    @property
-    @abc.abstractmethod
-    def features(self) -> int:
-        """How many numbers the network receives."""
-
-    @property
-    @abc.abstractmethod
-    def dims(self) -> int:
-        """How many coordinates a point has."""
-
-
-class FourierFeatures(Encoding):
-    r"""$[a \sin 2\pi B v, a \cos 2\pi B v]$: all sines first, then all cosines.
-
-    Frequencies are in cycles per unit of the domain. The phase $Bv$ is summed in full
-    float32, coordinate by coordinate, never as a matrix product that a GPU would round.
-    """
-
-    frequencies: Float[Array, "*runs m d"]
-    amplitudes: Float[Array, "*runs m"]
-
-    def __call__(self, v: Float[Array, " d"]) -> Float[Array, " f"]:
-        turns = self.frequencies[:, 0] * v[0]
-        for i in range(1, v.shape[0]):
-            turns = turns + self.frequencies[:, i] * v[i]
-        # A sine is a cosine a quarter turn earlier: one expression over both halves, so
-        # that XLA makes the encoding a single pass over its output.
-        both = turns + jnp.asarray([[-0.25], [0.0]], turns.dtype)
-        return (self.amplitudes * cos_turns(both)).reshape(-1)
-
-    @property
-    def features(self) -> int:
-        return 2 * self.amplitudes.shape[-1]
-
-    @property
-    def dims(self) -> int:
-        return self.frequencies.shape[-1]
-
-
-class Identity(Encoding):
-    """The raw coordinate, `scale * v + shift`: what the paper calls no mapping."""
-
-    scale: Float[Array, "*runs d"]
-    shift: Float[Array, "*runs d"]
-
-    def __call__(self, v: Float[Array, " d"]) -> Float[Array, " f"]:
-        return self.scale * v + self.shift
-
-    @property
-    def features(self) -> int:
-        return self.scale.shape[-1]
-
-    @property
-    def dims(self) -> int:
-        return self.scale.shape[-1]
-
-
 Scale = float | tuple[float, ...]
 
 
@@ -111,10 +44,18 @@ class Mapping(abc.ABC):
     """A word that parses: `gaussian:10`."""
     main: ClassVar[str | None]
     """The field that a bare value after the colon sets: the first without a default."""
+    shared: ClassVar[str] = ""
+    """What the docstring of every mapping of the family ends on: its options."""
 
     @abc.abstractmethod
-    def draw(self, key: AnyKey, d: int) -> Encoding:
-        """The encoding of points with `d` coordinates."""
+    def draw(self, key: AnyKey | int, d: int) -> Encoding:
+        """The encoding of points with `d` coordinates.
+
+        Args:
+            key: a JAX key, or a seed. The frequencies follow from it; the mappings
+                that are not random ignore it.
+            d: coordinates of a point.
+        """
 
     @abc.abstractmethod
     def reach(self) -> float:
@@ -162,6 +103,7 @@ def mapping(example: str) -> Callable[[M], M]:
             raise ValueError(f"`{word}` is the word of {taken.__qualname__} already")
         cls = dataclasses.dataclass(frozen=True)(cls)
         cls.word, cls.example = word, example
+        cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or '')}\n\n{cls.shared}".rstrip()
         fields = dataclasses.fields(cls)
         needed = (f.name for f in fields if f.default is dataclasses.MISSING)
         cls.main = next(needed, None)
@@ -173,23 +115,50 @@ def mapping(example: str) -> Callable[[M], M]:
 
 @mapping("none")
 class NoMapping(Mapping):
-    """Raw coordinates, scaled and shifted (1D centres them, shapes use 2x - 1)."""
+    """Raw coordinates, scaled and shifted (1D centres them, shapes use 2x - 1).
+
+    Args:
+        scale: what every coordinate is multiplied by.
+        shift: what is added then, in units of the scaled coordinate.
+
+    Example:
+        >>> import numpy as np, passband as pb
+        >>> encoding = pb.NoMapping(scale=2.0, shift=-1.0).draw(0, d=3)
+        >>> encoding(np.array([0.0, 0.5, 1.0])).tolist()
+        [-1.0, 0.0, 1.0]
+        >>> str(pb.NoMapping(scale=2.0, shift=-1.0))
+        'none:scale=2,shift=-1'
+    """
 
     scale: float = 1.0
     shift: float = 0.0
 
-    def draw(self, key: AnyKey, d: int) -> Identity:
+    def draw(self, key: AnyKey | int, d: int) -> Identity:
         del key
+        _check_dims(d)
         return Identity(jnp.full(d, self.scale), jnp.full(d, self.shift))
 
     def reach(self) -> float:
         return 0.0
 
 
+_SHARED = """\
+Options of every Fourier mapping, by keyword:
+    m: number of frequency vectors; the network receives 2m features (256). `basic`
+        and `octaves` have as many as they need, whatever `m` is.
+    norm: divide the amplitudes by their norm (False).
+    units: of the scale: `cycles` per unit of the coordinates, or `rad` per unit, for
+        recipes written without 2 pi (`cycles`).
+    rotate: turn the frequency vectors in 3D: `zx45` is 45 degrees about z, then about
+        x; left out, they stay.
+    train: what gradient descent may move: `a`, `b` or `ab`; left out, nothing."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Fourier(Mapping):
     """What the Fourier mappings share."""
 
+    shared: ClassVar[str] = _SHARED
     m: int = dataclasses.field(default=256, kw_only=True)
     """Number of frequency vectors; the network receives 2m features."""
     norm: bool = dataclasses.field(default=False, kw_only=True)
@@ -206,8 +175,7 @@ class Fourier(Mapping):
             raise InputError(f"`m` (={self.m}) must be at least 1")
         if self.units not in ("cycles", "rad"):
             raise InputError(f"`units` (={self.units}) must be `cycles` or `rad`")
-        if self.train not in ("", "a", "b", "ab"):
-            raise InputError(f"`train` (={self.train}) must be `a`, `b` or `ab`")
+        check_train(self.train)
         if self.rotate:
             _rotation(self.rotate)
 
@@ -215,8 +183,9 @@ class Fourier(Mapping):
     def trains(self) -> str:
         return self.train
 
-    def draw(self, key: AnyKey, d: int) -> FourierFeatures:
-        B = self.frequencies(key, d)
+    def draw(self, key: AnyKey | int, d: int) -> FourierFeatures:
+        _check_dims(d)
+        B = self.frequencies(as_key(key), d)
         a = self.amplitudes(B.shape[0])
         if self.units == "rad":
             B = B / (2 * math.pi)
@@ -230,7 +199,8 @@ class Fourier(Mapping):
             )
         if self.norm:
             a = a / jnp.linalg.norm(a)
-        return FourierFeatures(B.astype(jnp.float32), a.astype(jnp.float32))
+        B, a = B.astype(jnp.float32), a.astype(jnp.float32)
+        return FourierFeatures(B, a, self.trains)
 
     @abc.abstractmethod
     def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
@@ -248,7 +218,14 @@ class Fourier(Mapping):
 
 @mapping("basic")
 class Basic(Fourier):
-    """One turn per axis: [cos 2 pi v, sin 2 pi v] (paper, section 6.1)."""
+    """One turn per axis: [cos 2 pi v, sin 2 pi v] (paper, section 6.1).
+
+    Example:
+        >>> import numpy as np, passband as pb
+        >>> encoding = pb.Basic().draw(0, d=2)
+        >>> encoding(np.array([0.25, 0.0])).round(3).tolist()  # sin, sin, cos, cos
+        [1.0, 0.0, 0.0, 1.0]
+    """
 
     def frequencies(self, key: AnyKey, d: int) -> Float[Array, "m d"]:
         del key
@@ -265,6 +242,15 @@ class Positional(Fourier):
     The minus one (so that each axis has a constant feature) and the included end point
     are the notebooks', not the paper's formula; they made the printed numbers (protocol
     0.3).
+
+    Args:
+        octaves: sigma; the highest frequency is 2^sigma - 1 cycles per unit.
+
+    Example:
+        >>> import passband as pb
+        >>> encoding = pb.Positional(3.0, m=8).draw(0, d=2)
+        >>> encoding.frequencies[:4].tolist()  # those along the first axis
+        [[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [7.0, 0.0]]
     """
 
     octaves: float
@@ -294,7 +280,17 @@ class Positional(Fourier):
 
 @mapping("octaves:9")
 class Octaves(Fourier):
-    """Axis-aligned 2^j for j < count: the original NeRF encoding (the notebook's 9)."""
+    """Axis-aligned 2^j for j < count: the original NeRF encoding (the notebook's 9).
+
+    Args:
+        count: how many octaves; the highest frequency is 2^(count - 1) cycles per unit,
+            or radians with `units="rad"`, as the notebook has it.
+
+    Example:
+        >>> import passband as pb
+        >>> pb.Octaves(3).draw(0, d=1).frequencies[:, 0].tolist()
+        [1.0, 2.0, 4.0]
+    """
 
     count: int
 
@@ -347,7 +343,23 @@ class Random(Fourier):
 
 @mapping("gaussian:10")
 class Gaussian(Random):
-    """b ~ N(0, scale^2), one base matrix for all scales of a key."""
+    """b ~ N(0, scale^2), one base matrix for all scales of a key.
+
+    Args:
+        scale: sigma in cycles per unit of the coordinates, or a tuple with one for
+            every axis.
+
+    Example:
+        >>> import numpy as np, passband as pb
+        >>> encoding = pb.Gaussian(10.0, m=256).draw(0, d=2)
+        >>> encoding(np.array([0.2, 0.7])).shape, encoding(np.zeros((5, 2))).shape
+        ((512,), (5, 512))
+        >>> B = pb.Gaussian((10.0, 2.0), m=10_000).draw(0, d=2).frequencies
+        >>> [round(float(sigma)) for sigma in B.std(axis=0)]
+        [10, 2]
+        >>> str(pb.Gaussian((10.0, 2.0), m=64))
+        'gaussian:10/2,m=64'
+    """
 
     def sample(self, key: AnyKey, d: int, scale: float) -> Float[Array, "m d"]:
         return jax.random.normal(key, (self.m, d)) * scale
@@ -371,7 +383,19 @@ class Isotropic(Random):
 
 @mapping("uniform:64")
 class Uniform(Isotropic):
-    """scale * U[0, 1)."""
+    """scale * U[0, 1): all lengths up to the scale alike, in all directions.
+
+    Args:
+        scale: the highest frequency, in cycles per unit of the coordinates, or a tuple
+            with one for every axis.
+
+    Example:
+        >>> import numpy as np, passband as pb
+        >>> B = pb.Uniform(64.0, m=10_000).draw(0, d=2).frequencies
+        >>> length = np.linalg.norm(B, axis=1)
+        >>> bool(length.max() < 64), round(float(length.mean()))
+        (True, 32)
+    """
 
     def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]:
         return scale * jax.random.uniform(key, (self.m,))
@@ -379,7 +403,19 @@ class Uniform(Isotropic):
 
 @mapping("loguniform:80")
 class LogUniform(Isotropic):
-    """scale ^ U[0, 1): positional encoding's random cousin, density 1/f."""
+    """scale ^ U[0, 1): positional encoding's random cousin, density 1/f.
+
+    Args:
+        scale: the highest frequency, in cycles per unit of the coordinates, or a tuple
+            with one for every axis; the lowest is 1.
+
+    Example:
+        >>> import numpy as np, passband as pb
+        >>> B = pb.LogUniform(64.0, m=10_000).draw(0, d=2).frequencies
+        >>> length = np.linalg.norm(B, axis=1)
+        >>> round(float(np.median(length)))  # as many octaves below as above
+        8
+    """
 
     def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]:
         return scale ** jax.random.uniform(key, (self.m,))
@@ -387,7 +423,19 @@ class LogUniform(Isotropic):
 
 @mapping("laplace:20")
 class Laplace(Isotropic):
-    """scale * Laplace(0, 1)."""
+    """scale * Laplace(0, 1): in more dimensions than one, an exponential length.
+
+    Args:
+        scale: the mean length of a frequency, in cycles per unit of the coordinates, or
+            a tuple with one for every axis.
+
+    Example:
+        >>> import numpy as np, passband as pb
+        >>> B = pb.Laplace(20.0, m=10_000).draw(0, d=2).frequencies
+        >>> length = np.linalg.norm(B, axis=1)
+        >>> round(float(length.mean()))
+        20
+    """
 
     def lengths(self, key: AnyKey, scale: float) -> Float[Array, " m"]:
         return scale * jax.random.laplace(key, (self.m,))
@@ -395,7 +443,19 @@ class Laplace(Isotropic):
 
 @mapping("dense:p=1")
 class Dense(Fourier):
-    """1D: every integer frequency 1..m with a_j = j^-p, p up to infinity (sec. 5)."""
+    """1D: every integer frequency 1..m with a_j = j^-p, p up to infinity (sec. 5).
+
+    Args:
+        p: how fast the amplitudes fall; 0 keeps all at one, `math.inf` the first only.
+
+    Example:
+        >>> import passband as pb
+        >>> encoding = pb.Dense(1.0, m=4).draw(0, d=1)
+        >>> encoding.frequencies[:, 0].tolist()
+        [1.0, 2.0, 3.0, 4.0]
+        >>> [round(float(a), 3) for a in encoding.amplitudes]
+        [1.0, 0.5, 0.333, 0.25]
+    """
 
     p: float
 
@@ -416,6 +476,20 @@ class Dense(Fourier):
 
     def _reach(self) -> float:
         return 1.0 if math.isinf(self.p) else float(self.m)
+
+
+def as_key(key: Any) -> AnyKey:
+    """The key itself, or that of a seed."""
+    if isinstance(key, jax.Array):
+        return key
+    if isinstance(key, int | np.integer) and not isinstance(key, bool):
+        return jax.random.key(int(key))
+    if isinstance(key, np.ndarray) and key.dtype == np.uint32:
+        return jnp.asarray(key)  # `jax.random.PRNGKey` as NumPy has it
+    raise InputError(
+        f"`key` (={key}) must be a whole number or a JAX key, such as "
+        "`jax.random.key(0)`"
+    )
 
 
 def nyquist_warning(mapping: Mapping, nyquist: float) -> str | None:
@@ -444,6 +518,11 @@ def _positive(name: str, value: float) -> None:
         raise InputError(
             f"`{name}` scale (={value:g}) must be positive; for no mapping use `none`"
         )
+
+
+def _check_dims(d: int) -> None:
+    if d < 1:
+        raise InputError(f"`d` (={d}) must be 1 or more")
 
 
 def _rotation(word: str) -> Float[Array, "3 3"]:

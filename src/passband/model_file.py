@@ -17,6 +17,7 @@ import json
 import math
 import os
 import struct
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -61,14 +62,31 @@ def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
     )
 
 
+def model_path(path: str | os.PathLike) -> Path:
+    """The model file of a path, which may be that of the run folder it is in."""
+    path = Path(path)
+    if not path.is_dir():
+        return path
+    inside = path / "model.safetensors"
+    if inside.exists():
+        return inside
+    if (path / "config.json").exists():
+        raise InputError(
+            f"folder `{path}` has no model.safetensors yet: its fit has not ended; "
+            f"`passband fit ... --resume --out {path}` goes on with it"
+        )
+    raise InputError(f"folder `{path}` has no model.safetensors; give a run's folder")
+
+
 def load(path: str | os.PathLike) -> Field:
-    """The field of a model file."""
+    """The field of a model file, or of the one in a run folder."""
     return load_with_info(path)[0]
 
 
 def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
-    """The field of a model file and what the file says about it."""
-    path = Path(path)
+    """The field of a model file, or of the one in a run folder, and what the file says
+    about it."""
+    path = model_path(path)
     about, tensors = _read(path)
     output, trains = about.get("output"), about.get("trains", "")
     if output not in tuple(OUTPUTS):
@@ -78,7 +96,7 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
     activation = about.get("activation", "relu")
     if activation not in tuple(ACTIVATIONS):
         raise _broken(path, f"its activation `{activation}` is unknown")
-    encoding = _encoding(path, tensors)
+    encoding = _encoding(path, tensors, trains)
     count = sum(name.startswith("layer.") for name in tensors) // 2
     try:
         weights = [tensors[f"layer.{i}.weight"] for i in range(count)]
@@ -98,17 +116,13 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
         _gains(path, about.get("gains"), count),
         activation,
     )
-    return Field(encoding, network, output, trains), about
+    return Field(encoding, network, output), about
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What a model file says and holds, each number checked before it is used."""
     if not path.exists():
         raise InputError(f"model `{path}` does not exist")
-    if path.is_dir():
-        raise InputError(
-            f"model `{path}` is a folder; give the model.safetensors in it"
-        )
     if not path.is_file():
         raise InputError(f"model `{path}` is not a file")
     try:
@@ -137,7 +151,7 @@ def _read_header(path: Path, stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
         raise _broken(path, f"it has only {total} bytes")
     (size,) = struct.unpack("<Q", start)
     if size > min(_LARGEST_HEADER, total - 8):
-        raise _broken(path, f"its header claims {size} bytes of {total}")
+        raise _broken(path, "it does not begin with a header, as those do")
     text = stream.read(size)
     try:
         header = json.loads(text)
@@ -157,19 +171,21 @@ def _read_header(path: Path, stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
     return about, start + text
 
 
-def _encoding(path: Path, tensors: dict[str, np.ndarray]) -> FourierFeatures | Identity:
+def _encoding(
+    path: Path, tensors: dict[str, np.ndarray], trains: str
+) -> FourierFeatures | Identity:
     pairs = (
-        ("frequencies", "amplitudes", FourierFeatures, 2),
+        ("frequencies", "amplitudes", partial(FourierFeatures, train=trains), 2),
         ("scale", "shift", Identity, 1),
     )
-    for first, second, cls, rank in pairs:
+    for first, second, make, rank in pairs:
         one = tensors.get(f"encoding.{first}")
         two = tensors.get(f"encoding.{second}")
         if one is None or two is None:
             continue
         if one.ndim != rank or two.shape != one.shape[:1] or one.size == 0:
             raise _broken(path, f"its encoding has shapes {one.shape} and {two.shape}")
-        return cls(jnp.asarray(one), jnp.asarray(two))
+        return make(jnp.asarray(one), jnp.asarray(two))
     raise _broken(path, "it has no encoding")
 
 

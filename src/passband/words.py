@@ -18,9 +18,33 @@ _SCALED = (Positional, Random)  # those that may say `auto`
 
 
 def parse_mapping(word: str | Mapping) -> Mapping:
-    """The mapping that a word names."""
+    """The mapping that a word names; a mapping is returned as it is.
+
+    A word is `name:value,option=value,...`. The value is the scale (or `p`, or the
+    count of octaves), in cycles per unit of the coordinates; `auto` leaves it to the
+    data, and 10/10/3 gives one to every axis. The options are those of the class:
+    `m`, `norm`, `units`, `rotate` and `train` of every Fourier mapping.
+
+    Args:
+        word: such as `gaussian:10`, `positional:6,m=128` or `none:scale=2,shift=-1`.
+
+    Example:
+        >>> import passband as pb
+        >>> pb.parse_mapping("gaussian:10,m=64") == pb.Gaussian(10.0, m=64)
+        True
+        >>> str(pb.parse_mapping("gaussian:10/10/3,train=b"))
+        'gaussian:10/10/3,train=b'
+        >>> pb.parse_mapping("gausian:10")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        passband.errors.InputError: mapping `gausian:10` is unknown; did you mean ...
+    """
     if isinstance(word, Mapping):
         return word
+    if not isinstance(word, str):
+        raise InputError(
+            f"`mapping` (={word}) must be a word, such as `gaussian:10`, or a mapping"
+        )
     name, _, rest = word.strip().partition(":")
     if name not in MAPPINGS:
         near = difflib.get_close_matches(name, MAPPINGS, n=1, cutoff=0.4)

@@ -21,6 +21,12 @@ def waves(rows: int = 24, columns: int = 32) -> np.ndarray:
     return np.round(127.5 * (1 + np.stack(parts, axis=-1))).astype(np.uint8)
 
 
+@pytest.fixture(autouse=True)
+def no_progress_in_pipes(monkeypatch):
+    """A busy machine may take ten seconds for what is quick elsewhere."""
+    monkeypatch.setattr("passband.cli.console.PIPE_SECONDS", 1e9)
+
+
 @pytest.fixture(scope="session")
 def quick() -> tuple[str, ...]:
     """Options of a fit that takes a moment."""

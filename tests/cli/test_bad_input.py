@@ -84,7 +84,11 @@ def test_files_that_cannot_be_fitted(quick, damaged, fails, task, file, message)
         ("--minutes 0", "`--minutes` (=0) must be more than 0"),
         ("--save-every -1", "`--save-every` (=-1) must be at least 0"),
         ("--precision tf23", "float32, tf32, bfloat16; did you mean `tf32`?"),
-        ("--device gpu", "JAX finds no GPU here"),
+        (
+            "--device gpu",
+            "finds no GPU here; install passband with its CUDA parts, `pip "
+            'install ".[cuda]"`',
+        ),
         ("--max-memory lots", "must be a size such as 1GiB"),
         ("--max-memory 2MiB --batch 9999", "needs"),
         ("--width 1000000000", "may be used"),

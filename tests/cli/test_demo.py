@@ -21,7 +21,7 @@ def test_demo_leaves_a_picture_and_two_models(here, capsys):
     assert content["psnr"]["gaussian:10"] > content["psnr"]["none"] > 5
     with Image.open(content["picture"]) as picture:
         width, height = picture.size
-    assert width > 2 * height
+    assert width > 1.5 * height
     for word, path in content["models"].items():
         _, about = load_with_info(path)
         assert about["mapping"] == word

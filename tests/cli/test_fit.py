@@ -23,8 +23,9 @@ def test_json_is_one_object_with_the_promised_keys(here, quick, capfd):
     assert err == ""
     assert out.count("\n") == 1
     result = json.loads(out)
-    assert list(result) == ["task", "mapping", "sigma", "steps", "seconds", "device",
-                            "precision", "metrics", "run", "model"]  # fmt: skip
+    assert list(result) == ["task", "mapping", "sigma", "steps", "step_points",
+                            "seconds", "device", "precision", "metrics", "run",
+                            "model"]  # fmt: skip
     assert result["task"] == "image"
     assert result["mapping"] == "gaussian:4,m=8"
     assert (result["sigma"], result["steps"]) == (4.0, 25)
@@ -39,11 +40,21 @@ def test_words_on_stdout_and_silence_when_quiet(here, quick, capfd):
     words = ["fit", "image", "photo.png", *quick, "--out", "run"]
     assert main(words) == 0
     out, err = capfd.readouterr()
-    assert err == ""  # a pipe gets no progress
+    assert err == ""  # a pipe gets no progress of what is quick
     assert out.startswith("gaussian:4,m=8: psnr ")
+    assert "; 25 steps of 128 points in 0:" in out
     assert "model   run/model.safetensors\nreport  run/report.html\n" in out
     assert main([*words, "--overwrite", "--quiet"]) == 0
     assert capfd.readouterr() == ("", "")
+
+
+def test_without_a_mapping_the_run_folder_says_so_and_is_found_again(here, capsys):
+    words = ["fit", "image", "photo.png", "--width", "16", "--layers", "2", "--json"]
+    quick = ["--steps", "4", "--batch", "64"]
+    assert main([*words, *quick]) == 0
+    assert json.loads(capsys.readouterr().out)["run"] == "runs/photo-auto"
+    assert main([*words, "--resume", "--steps", "6"]) == 0
+    assert json.loads(capsys.readouterr().out)["steps"] == 6
 
 
 def test_metrics_are_those_of_the_saved_model(image_run, picture):
@@ -192,7 +203,7 @@ def test_every_kind_of_signal(here, capsys, suffix):
     assert main([*words, "--lr", "0.01", "--out", "run"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["task"] == "signal"
-    assert result["mapping"] == "gaussian:5"  # a sixteenth of Nyquist, 80
+    assert result["tuned"]["given"] == "gaussian:auto"  # a sixteenth of Nyquist, 80
     assert result["metrics"]["psnr"] > 20
     assert main(["render", "run/model.safetensors", "--out", f"back.{suffix}"]) == 0
     if suffix == "wav":

@@ -14,7 +14,7 @@ from passband.cli.main import main
 from passband.data.volumes import head_phantom, write_volume
 from passband.errors import InputError
 from passband.field import make_field
-from passband.kinds.kind import out_of_patience
+from passband.kinds.defaults import out_of_patience
 from passband.kinds.mri import coarser, looks_of
 from passband.kinds.mri_measurement import measurement
 from passband.kinds.options import MriOptions

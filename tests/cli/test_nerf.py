@@ -92,7 +92,7 @@ def test_cameras_come_from_a_file(run: Path, folder: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--out", "x.obj"], "must end in .png, .npy, .gif, .mp4"),
+        (["--out", "x.obj"], "must end in .png, .npy, .gif, .mp4, .onnx"),
         (["--out", "x.gif", "--orbit", "3", "--views", "test"], "exclude each other"),
         (["--out", "x.png", "--bits", "8"], "`--bits` is for pictures"),
         (["--out", "x.png", "--size", "12"], "must be ROWSxCOLUMNS"),
@@ -111,8 +111,10 @@ def test_a_collapse_is_noticed_and_tried_again(folder: Path, tmp_path: Path, cap
     """A rate of 30 kills any network, and so do a third, a ninth and a 27th of it."""
     out = tmp_path / "run"
     words = ["fit", "nerf", str(folder), "--out", str(out), "--steps", "200"]
-    assert main([*words, *QUICK, "--mapping", "none", "--lr", "30"]) == 1
+    assert main([*words, *QUICK, "--mapping", "gaussian:99,m=8", "--lr", "30"]) == 1
     said = capsys.readouterr().err
+    for start in ("`--near` is", "`--far` is", "Nyquist"):  # once, not at every start
+        assert said.count(start) == 1
     assert (
         "collapsed by step 50: a colour channel is the same on every ray; starting "
         "anew with seed 1" in said

@@ -104,7 +104,7 @@ def test_existing_files_are_kept_unless_asked(here, model, fails):
     ("words", "message"),
     [
         ("", "`--out` is missing"),
-        ("--out x.jpg", "must end in .png, .tif, .tiff, .npy"),
+        ("--out x.jpg", "must end in .png, .tif, .tiff, .npy, .onnx"),
         ("--out x", "must end in"),
         ("--out no/x.png", "`no` is not a folder"),
         ("--out photo.png/x.png", "`photo.png` is not a folder"),
@@ -207,4 +207,26 @@ def test_info_on_what_is_no_model(here, fails, image_run):
     assert "model `x` does not exist" in fails("info", "x")
     assert "MODEL is missing" in fails("info")
     assert "is not a passband model" in fails("info", "photo.png")
-    assert "is a folder; give the model.safetensors in it" in fails("info", image_run)
+    assert "is not a passband model: it does not begin with a header" in fails(
+        "info", "photo.png"
+    )
+    (here / "begun").mkdir()
+    assert "folder `begun` has no model.safetensors; give" in fails("info", "begun")
+    (here / "begun" / "config.json").write_text("{}")
+    assert "yet: its fit has not ended" in fails("info", "begun")
+
+
+def test_a_run_folder_stands_for_the_model_in_it(image_run, tmp_path, capsys):
+    assert main(["info", str(image_run), "--json"]) == 0
+    by_folder = capsys.readouterr().out
+    assert main(["info", str(image_run / "model.safetensors"), "--json"]) == 0
+    assert capsys.readouterr().out == by_folder
+    assert main(["render", str(image_run), "--out", str(tmp_path / "a.npy")]) == 0
+    assert np.load(tmp_path / "a.npy").shape == (24, 32, 3)
+
+
+def test_info_says_nothing_of_what_a_model_does_not_have(image_run, capsys):
+    assert main(["info", str(image_run)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert not any(line.startswith(("gains", "trains")) for line in lines)
+    assert not any(line.endswith(" -") for line in lines)

@@ -89,6 +89,26 @@ def test_duration():
         "0:00", "1:00", "59:59", "1:00:00", "23:59:59"]  # fmt: skip
 
 
+def test_into_a_pipe_goes_a_line_every_ten_seconds(capsys, monkeypatch):
+    """Before, `render --resolution 4000` into a pipe said nothing for minutes."""
+    monkeypatch.setattr("passband.cli.console.PIPE_SECONDS", 10.0)
+    clock = [0.0]
+    monkeypatch.setattr("passband.cli.console.time.monotonic", lambda: clock[0])
+    console = Console()
+    for clock[0] in (0.0, 4.0, 9.9, 10.0, 12.0, 19.9, 25.0):
+        console.progress(f"at {clock[0]:g} s")
+    console.progress("the end", often=False)
+    assert capsys.readouterr() == ("", "at 10 s\nat 25 s\n")
+
+
+def test_a_large_render_tells_how_far_it_is(image_run, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("passband.cli.console.PIPE_SECONDS", 0.0)
+    words = ["render", str(image_run), "--out", str(tmp_path / "a.png")]
+    assert main([*words, "--resolution", "1024"]) == 0
+    err = capsys.readouterr().err
+    assert "evaluating the field  33%\n" in err and "field  100%\n" in err
+
+
 def test_quiet_leaves_errors_only(capsys):
     console = Console(quiet=True)
     console.say("a")

@@ -6,7 +6,6 @@ import numpy as np
 import onnxruntime
 import pytest
 
-import passband as pb
 from passband.activations import ACTIVATIONS, Activation
 from passband.errors import InputError
 from passband.export.onnx import onnx_bytes
@@ -15,6 +14,7 @@ from passband.mappings import FourierFeatures
 from passband.model_file import load, save
 from passband.tasks.regression import regression_task
 from passband.theory import composed_ntk, empirical_ntk
+from passband.train.driver import Config, train
 
 ROWS = [
     Activation(
@@ -41,9 +41,8 @@ def test_a_row_is_all_it_takes(row, precision, tmp_path, monkeypatch):
         "gaussian:2,m=16", d=1, out=1, key=jax.random.key(0), layers=3, width=16,
         output="identity", activation=row.name,
     )  # fmt: skip
-    (field,), _ = pb.fit_population(
-        [field], [task], steps=200, rates=1e-2, precision=precision
-    )
+    config = Config(steps=200, lr=1e-2, precision=precision)
+    (field,), _ = train([task], [field], config, keys=[jax.random.key(0)])
     assert field.mlp.activation == row.name
     want = np.asarray(task.values)
     assert np.abs(field.predict(x) - want).mean() < 0.1 * np.abs(want).mean()

@@ -10,11 +10,12 @@ import pytest
 
 from passband.cli.main import main
 from passband.domain import grid
-from passband.kinds.kind import Evaluation, Kind, Network, Rendered, TrialSize, resolve
+from passband.kinds.defaults import resolve
+from passband.kinds.kind import Evaluation, Kind, Network, Rendered, TrialSize
 from passband.kinds.options import TrainOptions
 from passband.kinds.table import KINDS, Row
 from passband.tasks.regression import regression_task
-from passband.tune.grid import grid_problem
+from passband.tuning.grid import grid_problem
 
 # ---- the kind: heights on a grid, from a NumPy file ---------------------------------
 
@@ -55,7 +56,7 @@ class HeightKind(Kind):
         values = ((self.heights - low) / (high - low))[..., None]
         return grid_problem(values, batch=size.points, output="identity")
 
-    def evaluate(self, task, field, training, listener=None):
+    def evaluate(self, task, field, training, listener=None, *, seconds=None):
         seen = task.predict(field).reshape(*self.heights.shape, 1)
         facts = {"low": float(task.low), "high": float(task.high),
                  "shape": [*self.heights.shape, 1]}  # fmt: skip

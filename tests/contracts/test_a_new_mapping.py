@@ -19,7 +19,6 @@ from passband.mappings import (
     mapping,
     nyquist_warning,
 )
-from passband.model_file import load, save
 from passband.plot.style import INK, colour_of, colours_of
 from passband.words import parse_mapping
 
@@ -75,11 +74,11 @@ def test_it_draws_and_is_held_against_nyquist():
 def test_it_fits_and_is_saved_and_loaded(tmp_path):
     x = np.random.default_rng(0).random((64, 2))
     y = np.sin(7 * x[:, :1])
-    field, history = pb.fit(x, y, mapping="ring:1,m=8", steps=100, width=16, layers=2)
-    assert history["loss"][-1] < 0.2 * history["loss"][0]
-    save(field, tmp_path / "m.safetensors")
-    again = load(tmp_path / "m.safetensors")
-    np.testing.assert_array_equal(again.predict(x), field.predict(x))
+    model = pb.fit(x, y, mapping="ring:1,m=8", steps=100, width=16, layers=2)
+    assert model.history["loss"][-1] < 0.2 * model.history["loss"][0]
+    model.save(tmp_path / "m.safetensors")
+    again = pb.load(tmp_path / "m.safetensors")
+    np.testing.assert_array_equal(again(x), model(x))
 
 
 def test_it_runs_as_onnx():

@@ -8,11 +8,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse
+import sigpy
 from jaxtyping import Array
+from scipy.sparse.linalg import aslinearoperator
 
 import passband.forward
 from passband.forward.kspace import KSpace
 from passband.forward.linear import LinearForward, Masked
+from passband.forward.operator import linear, refined
 from passband.forward.radon import radon
 from passband.forward.radon_nearest import nearest_radon
 
@@ -46,6 +50,45 @@ def kspace(sides: tuple[int, ...], coils: int = 0, *, pair: bool = False) -> KSp
     return KSpace(jnp.asarray(rng.random(sides) < 0.4), maps, pair)
 
 
+def own_operators() -> dict[str, LinearForward]:
+    """What users bring along, real and complex."""
+    rng = np.random.default_rng(2)
+    real = rng.normal(size=(17, 30))
+    both = real + 1j * rng.normal(size=real.shape)
+    thin = scipy.sparse.random_array((17, 30), density=0.3, rng=0)
+    where = rng.random((6, 5)) < 0.6
+    spectrum = sigpy.linop.Multiply((6, 5), where) * sigpy.linop.FFT((6, 5))
+    return {
+        "NumPy matrix": linear(real, (6, 5)),
+        "NumPy matrix, complex": linear(both),
+        "JAX matrix": linear(jnp.asarray(real), 30),
+        "sparse matrix": linear(thin, (6, 5)),
+        "sparse matrix, complex": linear(scipy.sparse.csc_array(thin * (1 - 2j))),
+        "SciPy operator": linear(aslinearoperator(real), (5, 6), dtype=np.float64),
+        "SciPy operator, complex": linear(aslinearoperator(both), dtype=np.float64),
+        "SigPy operator": linear(spectrum),
+        "A and A^T": linear(
+            lambda x: np.diff(x, axis=0), (6, 5),
+            adjoint=lambda y: -np.diff(np.pad(y, ((1, 1), (0, 0))), axis=0),
+        ),
+        "A and A^H": linear(
+            lambda x: np.fft.rfft(x, norm="ortho"), (4, 5), dtype=np.float64,
+            adjoint=lambda y: np.fft.fft(np.pad(y.conj(), ((0, 0), (0, 2))),
+                                         norm="ortho").conj(),
+        ),
+        "A and A^T of JAX": linear(
+            lambda x: jnp.cumsum(x), 12, adjoint=lambda y: jnp.cumsum(y[::-1])[::-1]
+        ),
+        "JAX function": linear(lambda x: jnp.cumsum(x, axis=1)[:, ::2], (5, 7)),
+        "JAX function, complex": linear(lambda x: 1j * jnp.fft.fft2(x)[1:], (5, 4)),
+        "JAX function with arrays": linear(
+            jax.tree_util.Partial(jnp.convolve, jnp.asarray(rng.normal(size=4))), 9
+        ),
+        "coarser": refined(linear(real, (6, 5)), (4, 3)),
+        "coarser, of a host's": refined(linear(aslinearoperator(both), (6, 5)), (3, 5)),
+    }  # fmt: skip
+
+
 def instruments() -> dict[str, LinearForward]:
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(12, 12)) + 1j * rng.normal(size=(12, 12))
@@ -66,6 +109,7 @@ def instruments() -> dict[str, LinearForward]:
         "k-space, masked": Masked(
             kspace((6, 5)), jnp.asarray(rng.random((6, 5)) < 0.7)
         ),
+        **own_operators(),
     }
 
 
@@ -80,7 +124,7 @@ def test_no_instrument_is_left_out():
     for cls in found:
         found += cls.__subclasses__()
     ours = {c for c in found[1:] if c.__module__.startswith("passband.forward")}
-    assert len(ours) >= 4 and ours <= known
+    assert len(ours) >= 9 and ours <= known
 
 
 def measurements(A: LinearForward, *shape: int, seed: int = 1) -> np.ndarray:
@@ -145,7 +189,7 @@ def test_many_at_once_are_each_by_itself(A: LinearForward):
     close(jax.jit(jax.vmap(A.H))(y), jnp.stack([A.H(one) for one in y]), 1e-5)
 
 
-@pytest.mark.parametrize("name", ["radon", "nearest"])
+@pytest.mark.parametrize("name", ["radon", "nearest", "A and A^T", "sparse matrix"])
 def test_the_adjoint_has_a_derivative_too(name: str):
     A = INSTRUMENTS[name]
     x, y = jnp.asarray(values(A)), jnp.asarray(measurements(A))

@@ -1,5 +1,8 @@
 """What holds for every mapping: `@mapping` registers one, and it is found here."""
 
+import re
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -82,6 +85,44 @@ def test_vmap_is_a_loop(word, d):
     np.testing.assert_allclose(jax.vmap(encoding)(points), loop, atol=2e-5)
     assert loop.shape == (5, encoding.features)
     assert encoding.dims == d
+
+
+@EVERY
+def test_a_batch_of_any_rank_is_the_same_program_at_every_point(word, d):
+    encoding = parse_mapping(word).draw(jax.random.key(0), d)
+    points = _points(24, d)
+    want = jax.vmap(encoding)(jnp.asarray(points))
+    for lead in ((24,), (4, 6), (2, 3, 4), (24, 1)):
+        found = encoding(points.reshape(*lead, d))
+        assert found.shape == (*lead, encoding.features)
+        np.testing.assert_array_equal(found.reshape(want.shape), want)
+    assert encoding(points[:0]).shape == (0, encoding.features)
+
+
+@EVERY
+def test_other_shapes_are_refused_by_name(word, d):
+    encoding = parse_mapping(word).draw(jax.random.key(0), d)
+    for v in (0.5, np.zeros(d + 1), np.zeros((5, d + 1)), np.zeros((d, 0))):
+        message = f"`v` has shape {np.shape(v)}; this encoding takes one point, ({d},)"
+        for call in (encoding, eqx.filter_jit(encoding)):
+            with pytest.raises(InputError, match=re.escape(message)):
+                call(v)
+
+
+@EVERY
+def test_no_gradient_reaches_what_is_not_asked_for(word, d):
+    mapping = parse_mapping(word)
+    encoding = mapping.draw(jax.random.key(0), d)
+    points = jnp.asarray(_points(30, d))
+    slopes, by_point = jax.grad(lambda e, v: jnp.sum(e(v) ** 3), (0, 1))(
+        encoding, points
+    )
+    assert np.any(by_point)
+    letters = {"frequencies": "b", "amplitudes": "a", "scale": "-", "shift": "-"}
+    for name, letter in letters.items():
+        if hasattr(slopes, name):
+            assert np.any(getattr(slopes, name)) == (letter in mapping.trains), name
+    assert encoding.trains == mapping.trains
 
 
 @FOURIER

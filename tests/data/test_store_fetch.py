@@ -122,6 +122,13 @@ def test_a_set_arrives_whole_and_only_once(server, folder):
     assert len(server.requests) == before
 
 
+def test_what_cannot_be_reached_leaves_no_folder_behind(server, folder):
+    server.stop()
+    with pytest.raises(InputError, match="could not be fetched"):
+        fetch("small", base_url=server.url)
+    assert not folder.parent.exists()
+
+
 def test_what_is_whole_under_passband_data_is_not_fetched(
     server, folder, tmp_path, monkeypatch
 ):

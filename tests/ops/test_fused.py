@@ -34,7 +34,7 @@ def network(n: int, d: int, m: int, width: int, layers: int, c: int):
 
 
 def plain(coords, B, a, weights, biases):
-    x = jax.vmap(FourierFeatures(B, a))(coords)
+    x = jax.vmap(FourierFeatures(B, a, "ab"))(coords)
     return mlp(x, weights, biases, Precision.BFLOAT16)
 
 

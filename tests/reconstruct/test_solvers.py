@@ -5,15 +5,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.sparse.linalg import lsqr
 from skimage.restoration import denoise_tv_chambolle
 from skimage.transform import iradon
 
 from passband.data.phantoms import shepp_logan
 from passband.errors import InputError
 from passband.forward.linear import LinearForward
+from passband.forward.operator import linear
 from passband.forward.radon import radon
 from passband.reconstruct.backprojection import filtered_backprojection
 from passband.reconstruct.free_grid import free_grid
+from passband.reconstruct.least_squares import least_squares
 from passband.reconstruct.sart import sart
 from passband.reconstruct.total_variation import (
     chosen_total_variation,
@@ -138,3 +141,26 @@ def test_a_free_grid_fits_what_it_sees(head, noisy, train_mask):
 def test_a_negative_weight_is_refused():
     with pytest.raises(InputError, match=r"`weight` \(=-1\)"):
         total_variation(Identity((4, 4)), jnp.ones((4, 4)), weight=-1, iterations=2)
+
+
+def test_least_squares_is_that_of_scipy():
+    """As LSQR, iteration by iteration; stopped where it predicts best."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(30, 20))
+    y = A @ rng.normal(size=20) + 0.5 * rng.normal(size=30)
+    forward, seen = linear(A, (4, 5)), jnp.asarray(y, jnp.float32)
+    for k in (1, 3, 8):
+        wanted = lsqr(A, y, iter_lim=k)[0].reshape(4, 5)
+        found = least_squares(forward, seen, iterations=k).values
+        np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
+    train = rng.random(30) < 0.8
+    best = least_squares(
+        forward, seen, jnp.asarray(train), jnp.asarray(~train), iterations=12
+    )
+    rows, held = A[train], A[~train]
+    errors = [np.linalg.norm(held @ lsqr(rows, y[train], iter_lim=k)[0] - y[~train])
+              for k in range(1, 13)]  # fmt: skip
+    np.testing.assert_allclose(
+        best.errors, np.array(errors) / np.linalg.norm(y[~train]), rtol=1e-2
+    )
+    assert best.iterations == 1 + int(np.argmin(best.errors))

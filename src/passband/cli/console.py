@@ -12,8 +12,12 @@ from .options import as_flags
 INTERRUPTED = 128 + signal.SIGINT  # the exit status of a command that Ctrl-C ended
 
 
+PIPE_SECONDS = 10.0
+"""Between two lines of progress into a pipe or a file, which keeps them all."""
+
+
 class Console:
-    """Speaks as the options ask: `--json`, `--quiet`, and no progress into a pipe."""
+    """Speaks as the options ask: `--json`, `--quiet`; of progress little in a pipe."""
 
     def __init__(
         self, *, json: bool = False, quiet: bool = False, options: type | None = None
@@ -21,6 +25,7 @@ class Console:
         self.json, self.quiet, self.options = json, quiet, options
         self.live = sys.stderr.isatty() and not quiet
         self._drawn: float | None = None
+        self._told = time.monotonic()
 
     @classmethod
     def of(cls, options: Any) -> "Console":
@@ -51,10 +56,18 @@ class Console:
             print(text)
 
     def progress(self, text: str, *, often: bool = True) -> None:
-        """A line that the next one replaces; of those that come often, ten a second."""
+        """A line that the next one replaces; of those that come often, ten a second.
+
+        Into a pipe goes a whole line every ten seconds, and nothing in the first ten.
+        """
         now = time.monotonic()
+        if not self.live:
+            if not self.quiet and now - self._told >= PIPE_SECONDS:
+                print(text, file=sys.stderr, flush=True)
+                self._told = now
+            return
         late = self._drawn is None or now - self._drawn > 0.1
-        if self.live and (late or not often):
+        if late or not often:
             self._clear()
             # A line that wraps cannot be taken back.
             sys.stderr.write(text[: _columns() - 1])

@@ -84,7 +84,13 @@ def run(options: Options, given: set[str]) -> int:
             bits=8,
         )
     target = folder / "demo.png"
-    drawn = demo_figure(task.truth(), found)
+    least, most = sorted(rates)
+    drawn = demo_figure(
+        task.truth(),
+        found,
+        headline="The same network and steps, each at its best learning rate: "
+        f"{most:g} and {least:g}",
+    )
     write_bytes(target, png_bytes(drawn))
     content = {
         "psnr": scores,

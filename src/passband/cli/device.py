@@ -20,6 +20,6 @@ def prepare(device: str, deterministic: bool = False) -> None:
         jax.config.update("jax_platforms", "cpu")
     if device == "gpu" and jax.default_backend() == "cpu":
         raise InputError(
-            "`--device gpu`: JAX finds no GPU here; install `passband[cuda]` or use "
-            "`--device cpu`"
+            "`--device gpu`: JAX finds no GPU here; install passband with its CUDA "
+            'parts, `pip install ".[cuda]"` in its folder, or use `--device cpu`'
         )

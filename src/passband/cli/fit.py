@@ -16,7 +16,10 @@ class SittingOptions(Output):
     """Where and how long a fit runs, and where it leaves its files."""
 
     minutes: float | None = option(
-        None, "train no longer than this; --resume goes on", above=0
+        None,
+        "train no longer than this, and evaluate no longer than a quarter of it; "
+        "--resume goes on",
+        above=0,
     )
     device: str = option("auto", "where to run", choices=("auto", "cpu", "gpu"))
     deterministic: bool = option(False, "the same bits on every run on a GPU too")
@@ -24,7 +27,9 @@ class SittingOptions(Output):
         10.0, "seconds between checkpoints", least=0, metavar="SECONDS"
     )
     out: str | None = option(
-        None, "run folder (default: runs/NAME-MAPPING)", metavar="DIR"
+        None,
+        "run folder (default: runs/NAME-MAPPING; without --mapping, runs/NAME-auto)",
+        metavar="DIR",
     )
     overwrite: bool = option(False, "start anew in a run folder that exists")
     resume: bool = option(False, "go on with the run in the run folder")
@@ -49,7 +54,7 @@ def run(row: Row, options: Any, given: set[str]) -> int:
 
     kind = row.load()
     console = Console.of(options)
-    place, folder = _run_path(kind, options), None
+    place, folder = _run_path(kind, options, given), None
     if options.resume:
         if options.overwrite:
             raise InputError("`resume` and `overwrite` exclude each other")
@@ -84,13 +89,15 @@ def run(row: Row, options: Any, given: set[str]) -> int:
     return 0
 
 
-def _run_path(kind: Any, options: Any) -> Path:
-    """The run folder, by its name or by those of file and mapping."""
+def _run_path(kind: Any, options: Any, given: set[str]) -> Path:
+    """The run folder, by its name or by those of file and mapping, as they were given:
+    a run is found again by the same words."""
     if options.out is not None:
         return Path(options.out)
     if options.resume and options.file is None:
         raise InputError("`resume` needs `file` or `out` to find the run")
-    name = f"{kind.source(options).stem}-{options.mapping or 'default'}"
+    word = options.mapping if "mapping" in given else "auto"
+    name = f"{kind.source(options).stem}-{word}"
     return Path("runs") / "".join(c if c.isalnum() or c in ".-_" else "-" for c in name)
 
 
@@ -99,12 +106,15 @@ def _summary(result: dict[str, Any]) -> str:
 
     lines = [
         f"{result['mapping']}: {_scores(result['metrics'])}; {result['steps']} steps "
-        f"in {duration(result['seconds'])} on {result['device']}"
+        f"of {result['step_points']} points in {duration(result['seconds'])} on "
+        f"{result['device']}"
     ]
     for name, scores in result.get("baselines", {}).items():
         lines.append(f"  beside it, {name}: {_scores(scores)}")
     if "evaluated" in result:
         lines.append(f"metrics, preview and report are of {result['evaluated']}")
+    if "left_out" in result:
+        lines.append(f"no time was left for {', '.join(result['left_out'])}")
     lines.append(f"model   {result['model']}\nreport  {result['run']}/report.html")
     return "\n".join(lines)
 

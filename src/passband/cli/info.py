@@ -1,7 +1,6 @@
 """`passband info MODEL`."""
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 from ..options import argument
@@ -12,7 +11,7 @@ from .options import Output
 class Options(Output):
     """Say what a model file holds."""
 
-    model: str = argument("a model.safetensors", metavar="MODEL")
+    model: str = argument("a model.safetensors, or its run folder", metavar="MODEL")
 
 
 def run(options: Options, given: set[str]) -> int:
@@ -20,7 +19,7 @@ def run(options: Options, given: set[str]) -> int:
     from .device import prepare
 
     prepare("cpu")
-    from ..model_file import load_with_info
+    from ..model_file import load_with_info, model_path
     from .console import Console
 
     field, about = load_with_info(options.model)
@@ -29,9 +28,10 @@ def run(options: Options, given: set[str]) -> int:
         "coordinates": field.encoding.dims,
         "layers": [field.encoding.features, *(b.size for b in field.mlp.biases)],
         "parameters": sum(W.size for W in (*field.mlp.weights, *field.mlp.biases)),
-        "bytes": Path(options.model).stat().st_size,
+        "bytes": model_path(options.model).stat().st_size,
     }
     shown = content | {"layers": "-".join(map(str, content["layers"]))}
+    shown = {k: v for k, v in shown.items() if v is not None and v != ""}
     lines = [f"{_text(name):12s} {_text(value)}" for name, value in shown.items()]
     Console(json=options.json, quiet=options.quiet).result(content, "\n".join(lines))
     return 0

@@ -15,7 +15,7 @@ from .options import Output, joined
 class ModelOptions(Output):
     """Which model, to which file."""
 
-    model: str = argument("a model.safetensors", metavar="MODEL")
+    model: str = argument("a model.safetensors, or its run folder", metavar="MODEL")
     out: str | None = option(None, "the file to write", metavar="FILE")
     device: str = option("auto", "where to run", choices=("auto", "cpu", "gpu"))
 

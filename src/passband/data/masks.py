@@ -17,6 +17,10 @@ def gaussian_mask(
 ) -> Bool[np.ndarray, "..."]:
     """Points drawn from a Gaussian about frequency 0 until that share is measured.
 
+    Frequency 0 is always among them: it has the mean of the image, no scanner skips it,
+    and without it classical methods are off by a constant. Where chance leaves it out,
+    the point that was drawn last makes room for it.
+
     Args:
         spread: standard deviation along each axis, as a share of its side.
     """
@@ -24,7 +28,7 @@ def gaussian_mask(
     rng = np.random.default_rng(seed)
     mask = np.zeros(shape, bool)
     sides = np.asarray(shape)
-    stuck = 0
+    stuck, last = 0, 0
     while wanted > 0 and stuck < 20:
         near = rng.normal(size=(max(1000, wanted), len(shape))) * spread * sides
         index = np.rint(near).astype(int) + sides // 2
@@ -34,6 +38,7 @@ def gaussian_mask(
         new = flat[np.sort(first)]
         new = new[~mask.ravel()[new]][:wanted]
         mask.ravel()[new] = True
+        last = int(new[-1]) if len(new) else last
         wanted -= len(new)
         stuck = 0 if len(new) else stuck + 1
     if wanted > 0:
@@ -41,6 +46,9 @@ def gaussian_mask(
             f"`fraction` (={fraction:g}) is more than a Gaussian of {spread:g} of each "
             f"side reaches ({mask.mean():.3g}); ask for less, or for a `uniform` mask"
         )
+    middle = tuple(sides // 2)
+    if not mask[middle]:
+        mask.ravel()[last], mask[middle] = False, True
     return np.fft.ifftshift(mask)
 
 
@@ -78,14 +86,15 @@ def uniform_mask(
     """A fully measured centre, and points drawn uniformly outside it.
 
     Args:
-        centre: side of the centre as a share of the whole.
+        centre: side of the centre as a share of the whole; it has frequency 0, however
+            small it is.
     """
     wanted = _wanted(shape, fraction)
     mask = np.zeros(shape, bool)
     if not 0 <= centre <= 1:
         raise InputError(f"`centre` (={centre:g}) must be a share from 0 to 1")
     middle = tuple(
-        slice(n // 2 - (w := round(centre * n)) // 2, n // 2 - w // 2 + w)
+        slice(n // 2 - (w := max(1, round(centre * n))) // 2, n // 2 - w // 2 + w)
         for n in shape
     )
     mask[middle] = True

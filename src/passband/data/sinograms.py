@@ -1,7 +1,8 @@
 """Sinograms from the user's files, and the angles they were taken at.
 
 A sinogram is (views, bins), angles are in degrees, and both are checked against each
-other: a transposed sinogram, or angles in radians, make a picture of nothing.
+other: a transposed sinogram, or angles in radians, make a picture of nothing. Where the
+number of angles tells that a sinogram is (bins, views), it is turned.
 """
 
 import math
@@ -32,22 +33,24 @@ class Sinogram:
 def read_sinogram(path: str | os.PathLike[str], angles: str) -> Sinogram:
     """The sinogram in an NPY or TIFF file, taken at `0:180:20` or at a file's angles.
 
-    `start:stop:count` is in degrees, stop excluded.
+    `start:stop:count` is in degrees, stop excluded. A file of (bins, views) is turned,
+    with a warning, where the number of angles tells.
     """
     path = Path(path)
     values = _read(path)
     degrees = parse_angles(angles)
     views, bins = values.shape
+    turned = ()
+    if len(degrees) == bins != views:
+        turned = (
+            f"`{path}` has shape {values.shape} and there are {bins} angles: it is "
+            "taken as (bins, views), as scikit-image's radon has it",
+        )
+        values, views, bins = np.ascontiguousarray(values.T), bins, views
     if len(degrees) != views:
-        turned = ""
-        if len(degrees) == bins:
-            turned = (
-                f"; it looks transposed: save its transpose, ({bins}, {views}), as "
-                "scikit-image's sinograms are (bins, views)"
-            )
         raise InputError(
             f"`{path}` has shape {values.shape}, so {views} views of {bins} bins, and "
-            f"`angles` (={angles}) gives {len(degrees)}{turned}"
+            f"`angles` (={angles}) gives {len(degrees)}"
         )
     if views < 2 or bins < 4:
         raise InputError(
@@ -56,7 +59,8 @@ def read_sinogram(path: str | os.PathLike[str], angles: str) -> Sinogram:
         )
     if not values.any():
         raise InputError(f"`{path}` is 0 everywhere; there is nothing to reconstruct")
-    return Sinogram(values, degrees, path.stem, tuple(_doubts(path, values, degrees)))
+    said = (*turned, *_doubts(path, values, degrees))
+    return Sinogram(values, degrees, path.stem, said)
 
 
 def parse_angles(word: str) -> Float[np.ndarray, " views"]:

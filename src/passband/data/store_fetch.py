@@ -1,5 +1,6 @@
 """Downloads a named data set: checked, resumed, and never half there."""
 
+import contextlib
 import http.client
 import os
 import urllib.error
@@ -65,10 +66,21 @@ def fetch(
                 raise InputError(
                     f"`{path}` cannot be written: {error.strerror or error}"
                 ) from error
+            finally:
+                _remove_empty(path.parent, cache_folder())
         done += file.size
         if progress is not None:
             progress(file.path, done, total)
     return folder
+
+
+def _remove_empty(inner: Path, outer: Path) -> None:
+    """Leave no folder behind that nothing was fetched into, from `inner` to `outer`."""
+    for place in (inner, *inner.parents):
+        with contextlib.suppress(OSError):  # it holds something, or is not there
+            place.rmdir()
+        if place == outer:
+            break
 
 
 def _fetch_file(

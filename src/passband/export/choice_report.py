@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..atomic_write import atomic_write
 from ..plot.style import colour_of, readable
-from ..tune.choice import Choice
+from ..tuning.choice import Choice
 from ..version import __version__
 from . import report_page as html
 from .report import image_bytes

@@ -196,8 +196,8 @@ def _usage(
         html.listing(
             "Load it from Python.",
             "import passband as pb\n\n"
-            f"field = pb.load({name!r})\n"
-            "values = field.predict(coords)  # (n, d) -> (n, c)",
+            f"model = pb.load({name!r})\n"
+            "values = model(coords)  # (n, d) -> (n, c), in the units of the data",
         ),
     ]
     steps = result.get("steps")

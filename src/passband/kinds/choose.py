@@ -4,11 +4,12 @@ import dataclasses
 
 from ..auto import Auto
 from ..data.store import cache_folder
-from ..tune.choice import Choice
-from ..tune.choose import choose
-from ..tune.ladder import rung_at
-from ..tune.sweep import Plan, rungs_to
-from .kind import SILENT, Kind, Listener, TrialSize, on_cpu
+from ..tuning.choice import Choice
+from ..tuning.choose import choose
+from ..tuning.ladder import rung_at
+from ..tuning.sweep import Plan, rungs_to
+from .defaults import on_cpu
+from .kind import SILENT, Kind, Listener, TrialSize
 from .options import TrainOptions
 
 

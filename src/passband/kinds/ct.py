@@ -9,11 +9,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.ndimage import uniform_filter1d
 
 from ..data.images import read_image
 from ..data.sinograms import Sinogram, parse_angles, read_sinogram
 from ..errors import InputError
 from ..field import Field
+from ..forward.radon import radon
 from ..plot.reconstructions import reconstructions
 from ..plot.sinogram import sinogram_figure
 from ..reconstruct.backprojection import largest_density
@@ -25,10 +27,20 @@ from ..tasks.ct import (
     simulated,
     squared,
 )
-from ..tune.instruments import ct_problem
-from ..tune.problem import Problem
-from .kind import (
+from ..tuning.instruments import ct_problem
+from ..tuning.problem import Problem
+from .defaults import (
     CPU_POINTS,
+    network_share,
+    on_cpu,
+    out_of_patience,
+    paper_lr,
+    resolve,
+    score_line,
+    start_at,
+    stuck,
+)
+from .kind import (
     SILENT,
     Evaluation,
     Health,
@@ -39,18 +51,15 @@ from .kind import (
     Rendered,
     Training,
     TrialSize,
-    network_share,
-    on_cpu,
-    out_of_patience,
-    paper_lr,
-    resolve,
-    score_line,
-    start_at,
-    stuck,
+    Units,
 )
+from .model_facts import shape_of
 from .options import CTOptions, TrainOptions
 from .render_picture import render_picture
+from .truth import Truth, in_units_of
 
+STEPS = 1000
+CHECKED_VIEWS = 32  # by which the units of a truth are told
 # Samples of rays in one projection, for baselines that take 2 CPU cores half a minute.
 CPU_SAMPLES = 8_000_000
 
@@ -91,7 +100,7 @@ class CTKind(Kind):
     def read(cls, options: CTOptions, listener: Listener = SILENT) -> "CTKind":
         del listener
         path = cls.source(options)
-        truth, truth_range = None, 1.0
+        truth, truth_range, said = None, 1.0, ()
         if options.simulate is not None:
             if options.angles is None:
                 angles = 180 / options.views * np.arange(options.views)
@@ -115,31 +124,31 @@ class CTKind(Kind):
             density = image.values[..., : min(3, image.values.shape[2])]
             density = density.astype(np.float32).mean(axis=2)
             truth = squared(density, data.values.shape[1])
-            truth_range = image.high - image.low
+            checked = _in_units(truth, data, options)
+            truth, said = checked.values, checked.warnings
+            truth_range = (image.high - image.low) / checked.factor
         high = options.high or largest_density(
             data, pixel=options.pixel, offset=options.offset
         )
         return cls(
             options, data.name, data, truth, truth_range, high,
-            warnings=tuple(data.warnings),
+            warnings=(*data.warnings, *said),
         )  # fmt: skip
 
     @property
     def bins(self) -> int:
         return self.data.values.shape[1]
 
-    def default_mapping(self) -> str:
-        return "gaussian:5"
-
     def training(self, asked: TrainOptions, mapping: Any) -> Training:
         # Many steps on a coarse grid serve better than few on a fine one.
-        steps, points = asked.steps or 1000, self.bins**2
+        points = self.bins**2
         batch, lr = points, paper_lr(mapping)
         if on_cpu():
-            batch = min(points, max(4096, int((CPU_POINTS - 0.4 * points) / steps)))
+            # Of the default steps, so that fewer take less time on the same grid.
+            batch = min(points, max(4096, int((CPU_POINTS - 0.4 * points) / STEPS)))
             # Fewer steps are larger: a head from 20 views ends 1.4 dB higher.
             lr = 3e-3
-        return resolve(asked, mapping, steps=steps, batch=batch, lr=lr)
+        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=lr)
 
     def network(self, training: Training | None = None) -> Network:
         # A view's rays add up to all of the density, so that their mean is its mean.
@@ -195,6 +204,8 @@ class CTKind(Kind):
         field: Field,
         training: Training,
         listener: Listener = SILENT,
+        *,
+        seconds: float | None = None,
     ) -> Evaluation:
         (views, bins), word = self.data.values.shape, str(training.mapping)
         whole = self._task(bins)
@@ -204,8 +215,11 @@ class CTKind(Kind):
         listener.progress("the baselines", often=False)
         cpu = jax.default_backend() == "cpu"
         grid = min(bins, max(64, CPU_SAMPLES // (views * bins))) if cpu else bins
-        few = {"steps": 300} if cpu else {}
-        others = baselines(self._task(grid), **few)
+        late: list[str] = []
+        others = baselines(
+            self._task(grid), steps=300 if cpu else 1000, seconds=seconds,
+            on_skip=late.append,
+        )  # fmt: skip
         scores = {
             name: self._scores(x) | whole.errors(whole.forward(jnp.asarray(x)))
             for name, x in others.items()
@@ -231,7 +245,9 @@ class CTKind(Kind):
                 ),
             }
 
-        coarse = task.step_points < bins * bins
+        more: dict[str, Any] = {"left_out": late} if late else {}
+        if task.step_points < bins * bins:
+            more["grid"] = list(task.forward.input_shape)
         return Evaluation(
             metrics=metrics,
             about={
@@ -243,7 +259,7 @@ class CTKind(Kind):
             preview=lambda: ours[..., None],
             figures=figures,
             baselines=scores,
-            more={"grid": list(task.forward.input_shape)} if coarse else {},
+            more=more,
         )
 
     def _scores(self, values: np.ndarray) -> dict[str, float]:
@@ -252,7 +268,32 @@ class CTKind(Kind):
         return against_truth(self.high * values, self.truth, self.truth_range)
 
     @classmethod
+    def units(cls, field: Field, about: dict[str, Any]) -> Units:
+        side, _, _ = shape_of(field, about, 2)
+        return Units(
+            np.zeros(2), np.full(2, 1 / side), np.zeros(2),
+            "column and row of the picture of densities",
+        )  # fmt: skip
+
+    @classmethod
     def render(
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:
-        return render_picture(field, about, options)
+        return render_picture(field, about, options, listener)
+
+
+def _in_units(truth: np.ndarray, data: Sinogram, options: CTOptions) -> Truth:
+    """The truth in the units of the sinogram, by what a few views would see of it."""
+    views, bins = data.values.shape
+    some = np.linspace(0, views - 1, min(views, CHECKED_VIEWS)).astype(int)
+    forward = radon(data.angles[some], bins, offset=options.offset)
+    seen = options.pixel * np.asarray(forward(jnp.asarray(truth)))
+
+    def smooth(rays: np.ndarray) -> np.ndarray:
+        """Noise is not smooth, and pixels of other sizes differ in the finest parts."""
+        wide = max(1, bins // 16)
+        return uniform_filter1d(rays.astype(np.float64), wide, mode="constant")
+
+    return in_units_of(
+        truth, smooth(seen), smooth(data.values[some]), measures="the sinogram"
+    )

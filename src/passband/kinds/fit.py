@@ -1,8 +1,8 @@
 """From data of any kind to a trained field, with or without a run folder."""
 
 import dataclasses
-import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,11 @@ from ..train.memory import check_fits
 from ..train.optimisers import optimiser
 from ..train.run_folder import RunFolder
 from ..train.schedules import schedule
-from ..tune.choice import Choice
+from ..tuning.choice import Choice
 from ..version import __version__
 from ..words import parse_mapping
 from .choose import choose_for
+from .defaults import on_cpu
 from .kind import SILENT, Evaluation, Kind, Listener, Training
 from .options import TrainOptions
 from .session import Collapse, Sat, sit
@@ -40,6 +41,7 @@ CHOICE = "choice.json"
 RESTARTS, SLOWER = 3, 3.0
 """How often a run that collapses starts anew, with the next seed, and its rate divided
 by what."""
+LEAST_SECONDS = 5.0  # for an evaluation, however short the fit was to be
 CPU_CHUNK = 2**18  # points between two looks at the clock: about 3 s
 FREE = {"max_memory"}
 """Options that may differ when a run is resumed."""
@@ -57,6 +59,8 @@ class Fitted:
     evaluation: Evaluation
     result: dict[str, Any]
     """What `passband fit --json` prints."""
+    choice: Choice | None
+    config: dict[str, Any]
 
 
 def read_kind(cls: type[Kind], options: Any, listener: Listener = SILENT) -> Kind:
@@ -78,6 +82,8 @@ def fit(
     overwrite: bool = False,
     minutes: float | None = None,
     save_every: float = 10.0,
+    field: Field | None = None,
+    on_log: Callable[[dict[str, float]], bool | None] | None = None,
     listener: Listener = SILENT,
 ) -> Fitted:
     """Train a field for data that were read.
@@ -90,8 +96,11 @@ def fit(
             None leaves nothing on the disk.
         resume: go on with the run in this folder, which is at `place`.
         overwrite: start anew in a run folder that exists.
-        minutes: train no longer than this in this sitting.
+        minutes: train no longer than this in this sitting, and evaluate no longer than
+            a quarter of it more (five seconds, if that is longer).
         save_every: seconds between checkpoints.
+        field: where to begin, of a model; drawn anew by default.
+        on_log: sees every entry of the history; returning True ends the training.
     """
     mapping, choice = choose_mapping(kind, asked, listener)
     restarts = 0
@@ -101,7 +110,7 @@ def fit(
         try:
             return _fit(
                 kind, asked, training, choice, place, resume, overwrite, minutes,
-                save_every, listener,
+                save_every, field, on_log, listener,
             )  # fmt: skip
         except Collapse as error:
             what = f"run `{mapping}` collapsed by step {error.step}: {error}"
@@ -128,7 +137,14 @@ def choose_mapping(
     mapping = parse_mapping(word)
     if not isinstance(mapping, Auto):
         return mapping, None
-    choice = choose_for(kind, asked, mapping, steps=asked.steps, listener=listener)
+    # A fit that has no room is refused before a scale is chosen for it.
+    training = kind.training(asked, mapping.base)
+    _check_room(kind, training, kind.task(training))
+    # Trials where they were asked for, or earn their time.
+    train = asked.mapping is not None or not on_cpu() or kind.trials_by_default
+    choice = choose_for(
+        kind, asked, mapping, steps=asked.steps, train=train, listener=listener
+    )
     listener.say(choice.summary())
     return parse_mapping(choice.mapping), choice
 
@@ -143,10 +159,13 @@ def _fit(
     overwrite: bool,
     minutes: float | None,
     save_every: float,
+    field: Field | None,
+    on_log: Callable[[dict[str, float]], bool | None] | None,
     listener: Listener,
 ) -> Fitted:
     task = kind.task(training)
-    for remark in kind.remarks(task):
+    first = training.restarts == 0  # what is said of the data is said once
+    for remark in kind.remarks(task) if first else ():
         listener.say(remark)
     config = _config(kind, asked, training, task)
     if choice is not None:
@@ -154,16 +173,20 @@ def _fit(
     elif resume is not None and "mapping_given" in resume.config:
         config["mapping_given"] = resume.config["mapping_given"]
     if resume is not None and resume.config["sha256"] != config["sha256"]:
-        files = ", ".join(f"`{path}`" for path in kind.inputs(asked))
+        files = ", ".join(f"`{p}`" for p in kind.inputs(asked) or [kind.title])
         raise InputError(
             f"{files} has changed since the run in `{place}` was started; "
             "`overwrite` starts anew"
         )
     field_key, key = jax.random.split(jax.random.key(training.seed))
-    field = _draw(kind, training, task, field_key)
+    _check_room(kind, training, task)
+    drawn = training.draw(kind.network(training), field_key)
+    if field is not None:
+        drawn = _begun(kind.unfinished(field), drawn)
     limit = kind.nyquist()
-    if limit is not None and (message := nyquist_warning(training.mapping, limit)):
-        listener.warn(message)
+    too_high = None if limit is None else nyquist_warning(training.mapping, limit)
+    if first and too_high:
+        listener.warn(too_high)
     train = Config(
         steps=training.steps,
         lr=schedule(training.schedule, training.lr, training.steps),
@@ -171,7 +194,7 @@ def _fit(
         precision=training.precision,
     )
     moves, folder = optimiser(training.optimiser), resume
-    begun = Sat(start(field, train, key=key, optimiser=moves), 0.0, {})
+    begun = Sat(start(drawn, train, key=key, optimiser=moves), 0.0, {})
     if folder is not None:
         state, seconds = folder.restore(begun.state)
         # More steps than it had are a longer schedule, not the end of the old one.
@@ -188,26 +211,40 @@ def _fit(
     ended = sit(
         kind, task, train, begun, key=key, optimiser=moves,
         name=str(training.mapping), folder=folder, listener=listener,
-        save_every=save_every,
+        save_every=save_every, on_log=on_log,
     )  # fmt: skip
     listener.progress("evaluating the field, writing the report", often=False)
     exact = ended.state.field.with_precision(Precision.FLOAT32)
-    found = kind.evaluate(task, exact, training, listener)
-    result = _result(kind, training, ended, found, choice, folder)
-    fitted = Fitted(kind, training, task, exact, ended.history, found, result)
+    left = None if minutes is None else max(LEAST_SECONDS, 15 * minutes)
+    found = kind.evaluate(task, exact, training, listener, seconds=left)
+    result = result_of(kind, training, task, ended, found, choice, folder)
+    fitted = Fitted(
+        kind, training, task, kind.finished(exact), ended.history, found, result,
+        choice, config,
+    )  # fmt: skip
     if folder is not None:
         _leave(fitted, folder)
     return fitted
 
 
-def _draw(kind: Kind, training: Training, task: Task, key: jax.Array) -> Field:
-    """The field before training; its size is held against the memory first."""
-    network = kind.network(training)
+def _check_room(kind: Kind, training: Training, task: Task) -> None:
+    """An error if a step takes more memory than there is."""
     precision = Precision.resolve(training.precision, jax.default_backend())
+    network, key = kind.network(training), jax.random.key(0)
     shapes = eqx.filter_eval_shape(training.draw, network, key)
     room = training.max_memory
     check_fits(shapes.with_precision(precision), task.microbatch_points, room)
-    return training.draw(network, key)
+
+
+def _begun(field: Field, drawn: Field) -> Field:
+    """A model's field to go on from; it must be of the size that was asked for."""
+    shapes = [[x.shape for x in jax.tree.leaves(f)] for f in (field, drawn)]
+    if shapes[0] != shapes[1] or field.output != drawn.output:
+        raise InputError(
+            "`model` has another network than was asked for; leave out `mapping`, "
+            "`layers`, `width` and `activation`"
+        )
+    return field
 
 
 def _config(
@@ -218,13 +255,18 @@ def _config(
     for f in dataclasses.fields(row_of(kind.name).options):
         if f.name not in FREE:
             source = training if hasattr(training, f.name) else asked
-            config[f.name] = getattr(source, f.name)
+            config[f.name] = _plain(getattr(source, f.name))
     config["mapping"] = str(training.mapping)
     if asked.file is not None:
         config["file"] = str(Path(asked.file).resolve())
-    config["sha256"] = _hash(kind.inputs(asked))
+    config["sha256"] = kind.digest(asked)
     config["every"] = _every(task.step_points)
     return config
+
+
+def _plain(value: Any) -> Any:
+    """An option as JSON has it; an optimiser of one's own has no name."""
+    return value if isinstance(value, str | int | float | None) else "one's own"
 
 
 def _every(points: int) -> int:
@@ -234,30 +276,22 @@ def _every(points: int) -> int:
     return max(1, min(25, CPU_CHUNK // points))
 
 
-def _hash(paths: list[Path]) -> str:
-    """One hash of several files, and of one file its own."""
-    digests = []
-    for path in paths:
-        with path.open("rb") as stream:
-            digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
-    if len(digests) == 1:
-        return digests[0]
-    return hashlib.sha256(" ".join(digests).encode()).hexdigest()
-
-
-def _result(
+def result_of(
     kind: Kind,
     training: Training,
+    task: Task,
     ended: Sat,
     found: Evaluation,
     choice: Choice | None,
     folder: RunFolder | None,
 ) -> dict[str, Any]:
+    """What `passband fit --json` prints."""
     result: dict[str, Any] = {
         "task": kind.name,
         "mapping": str(training.mapping),
         "sigma": training.sigma,
         "steps": int(ended.state.step),
+        "step_points": task.step_points,
         "seconds": round(ended.seconds, 3),
         "device": device_name(),
         "precision": ended.state.field.precision.value,
@@ -276,10 +310,10 @@ def _result(
     return result | found.more
 
 
-def model_facts(fitted: Fitted) -> dict[str, Any]:
+def model_facts(result: dict[str, Any], found: Evaluation) -> dict[str, Any]:
     """What the model file says of a fit."""
     names = ("task", "mapping", "metrics", "steps")
-    return {name: fitted.result[name] for name in names} | fitted.evaluation.about
+    return {name: result[name] for name in names} | found.about
 
 
 def write_preview(path: Path, found: Evaluation) -> None:
@@ -305,5 +339,9 @@ def _leave(fitted: Fitted, folder: RunFolder) -> None:
         history=fitted.history,
         render_example=fitted.kind.render_example,
     )
-    save(fitted.field, folder.path / "model.safetensors", **model_facts(fitted))
+    save(
+        fitted.field,
+        folder.path / "model.safetensors",
+        **model_facts(fitted.result, fitted.evaluation),
+    )
     folder.write_json("result.json", fitted.result)

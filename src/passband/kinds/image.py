@@ -12,8 +12,9 @@ from ..field import Field
 from ..plot.spectrum import spectrum_figure
 from ..plot.triptych import triptych
 from ..tasks.image import ImageTask, image_task, render, split_pixels
-from ..tune.grid import grid_problem
-from ..tune.problem import Problem
+from ..tuning.grid import grid_problem
+from ..tuning.problem import Problem
+from .defaults import cut_to_size, paper_lr, points_in_time, resolve, start_at
 from .kind import (
     SILENT,
     Evaluation,
@@ -24,19 +25,18 @@ from .kind import (
     Training,
     TrialSize,
     Units,
-    cut_to_size,
-    paper_lr,
-    points_in_time,
-    resolve,
-    start_at,
 )
 from .model_facts import shape_of
 from .options import ImageOptions, TrainOptions
+from .pace import points_in
 from .render_picture import render_picture
 
+STEPS = 2000
 # Pixels evaluated at the end: more would take 2 CPU cores longer than a minute and a
 # half, so that of a larger picture only every third, fifth... row and column is.
 MOST_PIXELS = 12_500_000
+
+LEAST_SIDE = 8  # rows and columns that are always evaluated: metrics need some
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,9 +60,10 @@ class ImageKind(Kind):
         h, w, _ = self.image.values.shape
         index, _ = split_pixels((h, w), self.options.holdout, self.options.seed)
         train = h * w if index is None else len(index)
-        k, steps = stride(h * w), asked.steps or 2000
-        batch = points_in_time(train, (h // k) * (w // k), steps)
-        return resolve(asked, mapping, steps=steps, batch=batch, lr=paper_lr(mapping))
+        k = stride(h * w)
+        # Of the default steps, so that fewer take less time with the same batch.
+        batch = points_in_time(train, (h // k) * (w // k), STEPS)
+        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=paper_lr(mapping))
 
     def network(self, training: Training | None = None) -> Network:
         values, low, high = self.image.values, self.image.low, self.image.high
@@ -98,9 +99,14 @@ class ImageKind(Kind):
         field: Field,
         training: Training,
         listener: Listener = SILENT,
+        *,
+        seconds: float | None = None,
     ) -> Evaluation:
         h, w, c = self.image.values.shape
-        k, more = stride(h * w), {}
+        most = MOST_PIXELS
+        if seconds is not None:  # the other half is for metrics and figures
+            most = min(most, points_in(seconds / 2, field))
+        k, more = stride(h * w, most, min(h, w)), {}
         if k > 1:
             task = thinned(task, k)
             more["evaluated"] = f"one row and one column in {k}"
@@ -131,7 +137,7 @@ class ImageKind(Kind):
     def render(
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:
-        return render_picture(field, about, options)
+        return render_picture(field, about, options, listener)
 
     @classmethod
     def units(cls, field: Field, about: dict[str, Any]) -> Units:
@@ -142,11 +148,14 @@ class ImageKind(Kind):
         )  # fmt: skip
 
 
-def stride(pixels: int) -> int:
+def stride(pixels: int, most: int | None = None, side: int | None = None) -> int:
     """1, or the odd step at which a large picture is evaluated: an odd one meets the
-    trained and the held-out pixels of the paper's split alike."""
-    k = 1
-    while pixels > MOST_PIXELS * k * k:
+    trained and the held-out pixels of the paper's split alike.
+
+    Of a shorter `side` a few rows are left whatever the step.
+    """
+    k, most = 1, MOST_PIXELS if most is None else most
+    while pixels > most * k * k and (side is None or side // (k + 2) >= LEAST_SIDE):
         k += 2
     return k
 

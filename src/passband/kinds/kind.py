@@ -6,6 +6,7 @@ through it; it prints nothing, and opens files only in `read`.
 
 import abc
 import dataclasses
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import (
@@ -13,40 +14,23 @@ from typing import (
     Any,
     ClassVar,
     Protocol,
-    SupportsFloat,
     runtime_checkable,
 )
 
-import jax
 import numpy as np
 
 from ..errors import InputError
 from ..field import Field, make_field
-from ..mappings import AnyKey, Basic, NoMapping, Random
+from ..mappings import AnyKey, Random
 from ..mappings import Mapping as FeatureMapping
 from ..tasks.task import Task
-from ..train.memory import parse_bytes
+from .model_facts import range_of
 from .options import TrainOptions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..tune.problem import Problem
-
-# Measured on 2 CPU cores: 9 million points take a minute and a half to train on, and
-# the evaluation of one costs 0.4 of that; the rest of three minutes is for compiling,
-# metrics, the report, and slower cores.
-CPU_POINTS = 9_000_000
-GPU_BATCH = 2**18
-# On a GPU all trials of a scale together cost less than two trainings. On a CPU they
-# see a part of the data, with networks as much smaller, and end within a minute,
-# volumes in two.
-CPU_SHARE = 0.25
-"""Of the network's weights and frequencies, where a CPU sees a coarser problem."""
-MOST_SAMPLES, CPU_MOST_SAMPLES, CPU_LEAST_SAMPLES = 2**18, 2**14, 2**12
-"""Samples of a grid that the trials see: on a CPU a quarter, between these two."""
-CPU_PASS = 16
-"""Steps that a pass over these takes on a CPU, at least."""
+    from ..tuning.problem import Problem
 
 History = Mapping[str, Sequence[float]]
 
@@ -75,6 +59,11 @@ class Silent:
 SILENT = Silent()
 
 
+def share_told(listener: Listener) -> Callable[[float], None]:
+    """Tells a listener what share of a field has been evaluated."""
+    return lambda share: listener.progress(f"evaluating the field  {share:.0%}")
+
+
 @dataclasses.dataclass(frozen=True)
 class Network:
     """What a kind needs of its network; `make_field` explains each."""
@@ -92,7 +81,8 @@ class Training:
     mapping: FeatureMapping
     steps: int
     lr: float
-    optimiser: str
+    optimiser: str | tuple
+    """By name, or one of optax."""
     schedule: str
     activation: str
     batch: int
@@ -197,6 +187,8 @@ class Kind(abc.ABC):
     gpu_trials: ClassVar[TrialSize]
     trials_mislead: ClassVar[str | None] = None
     """Why a CPU has no time for trials that would tell, if it has not."""
+    trials_by_default: ClassVar[bool] = True
+    """Whether trials earn their time on a CPU where no scale was asked for."""
     render_example: ClassVar[str] = "--out rendered.npy"
     """What to try with `passband render` first."""
 
@@ -207,6 +199,8 @@ class Kind(abc.ABC):
     warnings: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     notes: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     """What else a reader may want to know."""
+    sha256: str | None = dataclasses.field(default=None, kw_only=True)
+    """Of data that came from memory; None stands for the files of `inputs`."""
 
     @classmethod
     def source(cls, options: Any) -> Path:
@@ -220,6 +214,18 @@ class Kind(abc.ABC):
         """Every file that decides the run; their content is kept as one hash."""
         return [cls.source(options)]
 
+    def digest(self, asked: Any) -> str:
+        """A hash of the data, so that a run is not resumed with others."""
+        if self.sha256 is not None:
+            return self.sha256
+        digests = []
+        for path in self.inputs(asked):
+            with path.open("rb") as stream:
+                digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
+        if len(digests) == 1:
+            return digests[0]
+        return hashlib.sha256(" ".join(digests).encode()).hexdigest()
+
     @classmethod
     @abc.abstractmethod
     def read(cls, options: Any, listener: Listener = SILENT) -> "Kind":
@@ -231,7 +237,7 @@ class Kind(abc.ABC):
 
     def default_mapping(self) -> str:
         """Where the options name none."""
-        return "gaussian:10"
+        return "gaussian:auto"
 
     @abc.abstractmethod
     def training(self, asked: TrainOptions, mapping: FeatureMapping) -> Training:
@@ -266,9 +272,20 @@ class Kind(abc.ABC):
 
     @abc.abstractmethod
     def evaluate(
-        self, task: Any, field: Field, training: Training, listener: Listener = SILENT
+        self,
+        task: Any,
+        field: Field,
+        training: Training,
+        listener: Listener = SILENT,
+        *,
+        seconds: float | None = None,
     ) -> Evaluation:
-        """Metrics, baselines and pictures of a trained field."""
+        """Metrics, baselines and pictures of a trained field.
+
+        Args:
+            seconds: about as long as it may take; less of the data is evaluated, and
+                `more` says so, where all would take longer.
+        """
 
     @classmethod
     @abc.abstractmethod
@@ -277,103 +294,24 @@ class Kind(abc.ABC):
     ) -> Rendered:
         """A model at any resolution, in the units of the file it was fitted to."""
 
+    def finished(self, field: Field) -> Field:
+        """A trained field as the model has it."""
+        return field
+
+    def unfinished(self, field: Field) -> Field:
+        """A model's field as it trains on these data."""
+        return field
+
+    @classmethod
+    def in_units(cls, raw: np.ndarray, about: dict[str, Any]) -> np.ndarray:
+        """What a field gives, in the units of the user's values."""
+        if "low" not in about and "high" not in about:
+            return raw
+        low, high = range_of(about)
+        return low + (high - low) * raw
+
     @classmethod
     def units(cls, field: Field, about: dict[str, Any]) -> Units:
         """Those of the user's coordinates."""
         del about
         return own_units(field.encoding.dims)
-
-
-def resolve(
-    asked: TrainOptions,
-    mapping: FeatureMapping,
-    *,
-    steps: int,
-    batch: int,
-    lr: float,
-    schedule: str = "constant",
-    width: int | None = None,
-) -> Training:
-    """What was asked for, and these values where nothing was."""
-    room = None if asked.max_memory is None else parse_bytes(asked.max_memory)
-    return Training(
-        mapping=mapping,
-        steps=asked.steps or steps,
-        lr=asked.lr or lr,
-        optimiser=asked.optimiser,
-        schedule=asked.schedule or schedule,
-        activation=asked.activation,
-        batch=asked.batch or batch,
-        layers=asked.layers,
-        width=width or asked.width,
-        seed=asked.seed,
-        precision=asked.precision,
-        max_memory=room,
-    )
-
-
-def on_cpu() -> bool:
-    """Whether JAX computes on a CPU, where time is short."""
-    return jax.default_backend() == "cpu"
-
-
-def paper_lr(mapping: FeatureMapping) -> float:
-    """The paper's learning rate (protocol 1.5, Natural)."""
-    return 1e-2 if isinstance(mapping, NoMapping | Basic) else 1e-3
-
-
-def points_in_time(train: int, evaluate: int, steps: int) -> int:
-    """Points a step of so many steps, that a fit of `train` points has time for."""
-    if not on_cpu():
-        return min(train, GPU_BATCH)
-    return min(train, max(512, int((CPU_POINTS - 0.4 * evaluate) / steps)))
-
-
-def cut_to_size(samples: int, size: TrialSize) -> tuple[int, int]:
-    """How many samples of a grid the trials see, and how many of them a step."""
-    if not on_cpu():
-        return MOST_SAMPLES, size.points
-    most = int(np.clip(samples // 4, CPU_LEAST_SAMPLES, CPU_MOST_SAMPLES))
-    return most, int(np.clip(min(most, samples) // CPU_PASS, 64, size.points))
-
-
-def network_share() -> float:
-    """Of the network's size, behind an instrument."""
-    return CPU_SHARE if on_cpu() else 1.0
-
-
-def start_at(mean: SupportsFloat) -> float:
-    """Where a sigmoid begins for data of this mean: at it, but not at an end.
-
-    From 1/2 a page that is nearly white, or a sky that is nearly black, drives it to
-    its flat end, and a network may stay there for a thousand steps, or for good.
-    """
-    return min(max(float(mean), 0.02), 0.98)
-
-
-def stuck(
-    entry: Mapping[str, float], history: History, empty: Callable[[], float]
-) -> str | None:
-    """What is wrong if the loss of full batches is what it was an entry before, to the
-    bit, and as bad as that of a field of 0: the end of a sigmoid holds it there."""
-    past = history.get("loss", [])
-    if past and entry["loss"] == past[-1] and past[-1] > 0.5 * empty():
-        return "it is at an end of the sigmoid, where no step moves it"
-    return None
-
-
-def out_of_patience(patience: int | None, errors: Sequence[float]) -> bool:
-    """Whether the last so many errors are no lower than one before them."""
-    if patience is None or len(errors) <= patience:
-        return False
-    return min(errors[-patience:]) >= min(errors[:-patience])
-
-
-def score_line(scores: Mapping[str, float]) -> str:
-    """The scores that matter most, under a picture."""
-    parts = []
-    if "psnr" in scores:
-        parts.append(f"{scores['psnr']:.2f} dB")
-    if "error_test" in scores:
-        parts.append(f"held out {scores['error_test']:.1%}")
-    return ", ".join(parts)

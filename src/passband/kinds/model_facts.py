@@ -44,7 +44,7 @@ def suffix_of(out: Path, known: tuple[str, ...]) -> str:
     """How the name of the file to write ends."""
     suffix = out.suffix.lower()
     if suffix not in known:
-        raise InputError(f"`out` (={out}) must end in {', '.join(known)}")
+        raise InputError(f"`out` (={out}) must end in {', '.join((*known, '.onnx'))}")
     return suffix
 
 

@@ -10,27 +10,31 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..atomic_write import write_bytes
 from ..data.masks import hold_out
-from ..data.volumes import rescaled, suffix_of, write_volume
-from ..domain import extent_of, scaled_sides
-from ..errors import InputError
+from ..domain import extent_of, xy
 from ..field import Field
 from ..forward.kspace import to_centred
 from ..mappings import Mapping
 from ..ops.mlp import Precision
 from ..plot.kspace import kspace_figure
 from ..plot.reconstructions import reconstructions
-from ..plot.style import png_bytes
 from ..plot.volume_slices import planes, volume_slices
 from ..reconstruct.baselines import baselines
 from ..tasks.mri import MriTask, against, render
 from ..train.memory import budget, microbatch_voxels
-from ..tune.instruments import kspace_guess, mri_problem
-from ..tune.problem import Problem
-from .kind import (
+from ..tuning.instruments import kspace_guess, mri_problem
+from ..tuning.problem import Problem
+from .defaults import (
     CPU_POINTS,
     CPU_SHARE,
+    on_cpu,
+    out_of_patience,
+    resolve,
+    score_line,
+    start_at,
+    stuck,
+)
+from .kind import (
     SILENT,
     Evaluation,
     Health,
@@ -41,26 +45,23 @@ from .kind import (
     Rendered,
     Training,
     TrialSize,
-    on_cpu,
-    out_of_patience,
-    resolve,
-    score_line,
-    start_at,
-    stuck,
+    Units,
 )
-from .model_facts import check_room, range_of, refuse, shape_of
+from .model_facts import shape_of
 from .mri_measurement import Measurement, measurement
 from .options import MriOptions, TrainOptions
+from .pace import points_in
+from .render_volume import place_of, render_volume
 
+STEPS = 1000
 # Voxels times iterations of a baseline: 20 s on 2 CPU cores, 300 iterations of 96^3.
 CPU_WORK = 260_000_000
 LOOK = 10
 """Steps between two looks at what is held out: each costs a third of a step."""
 # The paper's network learns nothing of a volume in 3 minutes of a CPU. A quarter of
 # its products in as many steps reached 26.7 dB where it reached 24.7.
-CPU_WIDTH, CPU_MAPPING, CPU_RATE = 128, "gaussian:5,m=128", 5e-3
+CPU_WIDTH, CPU_MAPPING, CPU_RATE = 128, "gaussian:auto,m=128", 5e-3
 HOLDOUT = 0.05  # of frequencies, for trials, where the fit itself holds none out
-VOLUMES = (".nii", ".nii.gz", ".npy", ".png")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -69,6 +70,7 @@ class MriKind(Kind):
 
     name = "mri"
     cpu_trials, gpu_trials = TrialSize(160, 20**3), TrialSize(608, 56**3)
+    trials_by_default = False  # those of a volume take a CPU two minutes
     render_example = "--out volume.nii.gz"
 
     options: MriOptions
@@ -93,7 +95,7 @@ class MriKind(Kind):
         return cls(options, data.name, data, warnings=data.warnings)
 
     def default_mapping(self) -> str:
-        return CPU_MAPPING if on_cpu() else "gaussian:5"
+        return CPU_MAPPING if on_cpu() else "gaussian:auto"
 
     def training(self, asked: TrainOptions, mapping: Mapping) -> Training:
         count = math.prod(self.data.sides)
@@ -101,10 +103,11 @@ class MriKind(Kind):
         # The paper's (protocol 1.5); fewer steps of a smaller network are larger.
         lr = CPU_RATE if on_cpu() and width <= CPU_WIDTH else 2e-3
         asked = dataclasses.replace(asked, width=width)
-        steps, batch = 1000, count
+        steps, batch = STEPS, count
         if on_cpu():
             points = self._cpu_points(asked, mapping)
-            steps = asked.steps or int(np.clip(points // count, 300, 1000))
+            # Of the default steps, so that fewer take less time on the same grid.
+            steps = int(np.clip(points // count, 300, STEPS))
             batch = min(count, points // steps)
         return resolve(asked, mapping, steps=steps, batch=batch, lr=lr)
 
@@ -204,6 +207,23 @@ class MriKind(Kind):
         field: Field,
         training: Training,
         listener: Listener = SILENT,
+        *,
+        seconds: float | None = None,
+    ) -> Evaluation:
+        sides = self.data.sides
+        if seconds is not None:  # the other half is for the baselines
+            sides = coarser(sides, points_in(seconds / 2, field))
+        if sides == self.data.sides:
+            return self._evaluate(task, field, training, listener, seconds)
+        return self._evaluate_part(sides, task, field, training, listener, seconds)
+
+    def _evaluate(
+        self,
+        task: MriTask,
+        field: Field,
+        training: Training,
+        listener: Listener,
+        seconds: float | None,
     ) -> Evaluation:
         data, word = self.data, str(training.mapping)
         whole = task if task.forward.mask.shape == data.sides else self._task(data, 1)
@@ -212,7 +232,11 @@ class MriKind(Kind):
         metrics = self._scores(whole, seen)
         limit = CPU_WORK // math.prod(data.sides) if on_cpu() else 1000
         listener.progress("the baselines", often=False)
-        others = baselines(whole, steps=int(np.clip(limit, 20, 1000)))
+        late: list[str] = []
+        others = baselines(
+            whole, steps=int(np.clip(limit, 20, 1000)), seconds=seconds,
+            on_skip=late.append,
+        )  # fmt: skip
         scores = {name: self._scores(whole, image) for name, image in others.items()}
         truth = None if data.truth is None else np.abs(data.truth)
         ours = self._magnitude(seen)
@@ -230,20 +254,50 @@ class MriKind(Kind):
                 "k-space": self._kspace(whole, seen),
             }
 
+        more: dict[str, Any] = {"left_out": late} if late else {}
+        if task is not whole:
+            more["grid"] = list(task.forward.mask.shape)
         return Evaluation(
             metrics=metrics,
-            about={
-                "shape": [*data.sides, 2 if data.pair else 1],
-                "low": 0.0,
-                "high": data.high,
-                "spacing": list(data.spacing),
-                "affine": None if data.affine is None else data.affine.tolist(),
-            },
+            about=self._about(),
             preview=lambda: self._slices(ours, None),
             figures=figures,
             baselines=scores,
-            more={} if task is whole else {"grid": list(task.forward.mask.shape)},
+            more=more,
         )
+
+    def _evaluate_part(
+        self,
+        sides: tuple[int, ...],
+        task: MriTask,
+        field: Field,
+        training: Training,
+        listener: Listener,
+        seconds: float | None,
+    ) -> Evaluation:
+        """The evaluation of the lowest frequencies, where all would take too long; the
+        truth has no grid as coarse."""
+        data = self.data
+        voxels = zip(data.spacing, data.sides, sides, strict=True)
+        part = dataclasses.replace(
+            data.cropped(sides), spacing=tuple(size * n / s for size, n, s in voxels)
+        )
+        small = dataclasses.replace(self, data=part)
+        found = small._evaluate(task, field, training, listener, seconds)
+        what = f"the {' x '.join(map(str, sides))} lowest frequencies"
+        return dataclasses.replace(
+            found, about=self._about(), more=found.more | {"evaluated": what}
+        )
+
+    def _about(self) -> dict[str, Any]:
+        data = self.data
+        return {
+            "shape": [*data.sides, 2 if data.pair else 1],
+            "low": 0.0,
+            "high": data.high,
+            "spacing": list(data.spacing),
+            "affine": None if data.affine is None else data.affine.tolist(),
+        }
 
     def _magnitude(self, image: np.ndarray) -> np.ndarray:
         """In the user's units."""
@@ -284,46 +338,26 @@ class MriKind(Kind):
         )
 
     @classmethod
+    def units(cls, field: Field, about: dict[str, Any]) -> Units:
+        d = field.encoding.dims
+        *sides, _ = shape_of(field, about, d)
+        extent = extent_of(sides, place_of(about, d)[0])
+        scale = np.divide(xy(extent), xy(sides))
+        return Units(
+            np.zeros(d), scale, np.zeros(d),
+            "indices along the second axis of the array, the first, and the third",
+        )  # fmt: skip
+
+    @classmethod
+    def in_units(cls, raw: np.ndarray, about: dict[str, Any]) -> np.ndarray:
+        values = super().in_units(raw, about)
+        return values if raw.shape[1] == 1 else values[:, :1] + 1j * values[:, 1:]
+
+    @classmethod
     def render(
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:
-        why = "is for pictures; a volume has `resolution`"
-        refuse(options, ("size", "crop", "bits"), why)
-        dims = field.encoding.dims
-        if dims not in (2, 3):
-            raise InputError(f"the model has {dims} coordinates; an MRI model: 2 or 3")
-        *sides, channels = shape_of(field, about, dims)
-        _, high = range_of(about)
-        spacing, affine = _place(about, dims)
-        extent = extent_of(tuple(sides), spacing)
-        new = scaled_sides(sides, options.resolution)
-        check_room(math.prod(new) * channels)
-
-        def volume() -> np.ndarray:
-            values = high * render(field, new, extent)
-            if channels == 1:
-                return values[..., 0]
-            return values[..., 0] + 1j * values[..., 1]
-
-        def write(out: Path) -> dict[str, Any]:
-            suffix = suffix_of(out)
-            if suffix not in VOLUMES:
-                raise InputError(f"`out` (={out}) must end in {', '.join(VOLUMES)}")
-            if suffix in (".nii", ".nii.gz") and dims != 3:
-                raise InputError(
-                    f"`out` (={out}): an image of 2 axes goes to .npy or .png"
-                )
-            image = volume()
-            if suffix == ".png":
-                steps = tuple(e / n for e, n in zip(extent, new, strict=True))
-                figure = volume_slices({"Field": np.abs(image)}, spacing=steps)
-                write_bytes(out, png_bytes(figure))
-            else:
-                moved = None if affine is None else rescaled(affine, tuple(sides), new)
-                write_volume(out, image, moved)
-            return {"shape": list(image.shape)}
-
-        return Rendered(volume, write)
+        return render_volume(field, about, options, listener)
 
 
 def coarser(sides: tuple[int, ...], batch: int | None) -> tuple[int, ...]:
@@ -347,20 +381,3 @@ def looks_of(steps: Any, errors: Any) -> list[tuple[float, float]]:
 
 def _slice(volume: np.ndarray) -> np.ndarray:
     return planes(volume)[-1][0]
-
-
-def _place(
-    about: dict[str, Any], dims: int
-) -> tuple[tuple[float, ...], np.ndarray | None]:
-    """Voxel size and affine, as the model file has them."""
-    try:
-        spacing = tuple(float(s) for s in about["spacing"])
-        affine = about.get("affine")
-        place = None if affine is None else np.asarray(affine, np.float64)
-        good = len(spacing) == dims and all(0 < s < math.inf for s in spacing)
-        good &= place is None or (place.shape == (4, 4) and np.isfinite(place).all())
-    except (KeyError, TypeError, ValueError):
-        good, spacing, place = False, (), None
-    if not good:
-        raise InputError("the model's `spacing` and `affine` make no sense")
-    return spacing, place

@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +13,7 @@ from ..data.volumes import Volume, read_volume
 from ..errors import InputError
 from ..forward.kspace import KSpace, crop, from_centred
 from .options import MriOptions
+from .truth import in_units_of
 
 MARGIN = 1.1
 """The brightest voxel may be so much brighter than the zero-filled image has it."""
@@ -91,7 +93,6 @@ def measurement(options: MriOptions) -> Measurement:
         warnings += _warn_of_origin(samples, sides, options.origin)
     if not pair and maps is None:
         warnings += _warn_of_phase(samples, mask)
-    truth, place = _truth(options, volume, sides, pair)
     train, test_mask = mask, None
     if options.holdout > 0:
         train, test_mask = hold_out(mask, options.holdout, seed=options.seed)
@@ -103,6 +104,7 @@ def measurement(options: MriOptions) -> Measurement:
     high = MARGIN * float(size.max())
     if not high > 0:
         raise InputError("the image is nowhere positive; try `image=complex`")
+    truth, place, said = _truth(options, volume, samples, forward)
     return Measurement(
         measured=samples / np.float32(high),
         train_mask=train,
@@ -114,7 +116,7 @@ def measurement(options: MriOptions) -> Measurement:
         affine=None if place is None else place.affine,
         pair=pair,
         name=name,
-        warnings=warnings,
+        warnings=warnings + said,
     )
 
 
@@ -160,17 +162,31 @@ def _corner(mask: np.ndarray, options: MriOptions) -> np.ndarray:
 
 
 def _truth(
-    options: MriOptions, volume: Volume | None, sides: tuple[int, ...], pair: bool
-) -> tuple[np.ndarray | None, Volume | None]:
-    """The image, if it is known, and the file that says where it lies."""
-    if volume is None and options.truth is not None:
-        volume = read_volume(options.truth, allow_complex=pair)
-        if volume.values.shape != sides:
-            raise InputError(
-                f"`{options.truth}` has shape {volume.values.shape} and the k-space "
-                f"{sides}; `truth` must be the image on the same grid"
-            )
-    return None if volume is None else volume.values, volume
+    options: MriOptions, volume: Volume | None, samples: np.ndarray, forward: KSpace
+) -> tuple[np.ndarray | None, Volume | None, tuple[str, ...]]:
+    """The image, if it is known, the file that says where it lies, and warnings."""
+    if volume is not None or options.truth is None:
+        return None if volume is None else volume.values, volume, ()
+    sides = forward.mask.shape
+    volume = read_volume(options.truth, allow_complex=forward.pair)
+    if volume.values.shape != sides:
+        raise InputError(
+            f"`{options.truth}` has shape {volume.values.shape} and the k-space "
+            f"{sides}; `truth` must be the image on the same grid"
+        )
+
+    def zero_filled(samples: Any) -> np.ndarray:
+        """By magnitude: the phase of a scan is not that of a truth."""
+        image = np.asarray(forward.zero_filled(jnp.asarray(samples)), np.float64)
+        return np.linalg.norm(image, axis=-1) if forward.pair else np.abs(image)
+
+    values = volume.values
+    image = np.stack([np.real(values), np.imag(values)], -1) if forward.pair else values
+    seen = forward(jnp.asarray(image, jnp.float32))
+    truth = in_units_of(
+        values, zero_filled(seen), zero_filled(samples), measures="the k-space"
+    )
+    return truth.values, volume, truth.warnings
 
 
 def _spacing(options: MriOptions, place: Volume | None, axes: int) -> tuple[float, ...]:

@@ -16,9 +16,9 @@ class TrainOptions:
 
     file: str | None = argument("the file to fit", metavar="FILE", default=None)
     mapping: str | None = option(
-        "gaussian:10",
-        "one word: none, basic, positional:6, gaussian:10, gaussian:10/3, ... or "
-        "gaussian:auto, whose scale is chosen from the data",
+        None,
+        "one word: none, basic, positional:6, gaussian:10, gaussian:10/3, ... "
+        "(default: gaussian:auto, whose scale is chosen from the data)",
         metavar="WORD",
     )
     steps: int | None = option(
@@ -27,7 +27,7 @@ class TrainOptions:
     lr: float | None = option(
         None, "learning rate (default: the paper's)", above=0, most=1e30
     )
-    optimiser: str = option(
+    optimiser: str | tuple = option(
         "adam", "what moves the weights: adam, sgd, adamw, muon", metavar="NAME"
     )
     schedule: str | None = option(
@@ -56,6 +56,11 @@ class TrainOptions:
 
 
 @dataclasses.dataclass(frozen=True)
+class PointsOptions(TrainOptions):
+    """Fit values at points: a field from the user's coordinates to the values."""
+
+
+@dataclasses.dataclass(frozen=True)
 class ImageOptions(TrainOptions):
     """Fit a picture (PNG, JPEG, TIFF, NPY): a field from (x, y) to colour."""
 
@@ -74,13 +79,6 @@ class SignalOptions(TrainOptions):
     file the sample rate gives the seconds.
     """
 
-    mapping: str | None = option(
-        None,
-        "one word, or gaussian:auto (default: gaussian at a sixteenth of the Nyquist "
-        "frequency)",
-        metavar="WORD",
-    )
-
 
 @dataclasses.dataclass(frozen=True)
 class ShapeOptions(TrainOptions):
@@ -93,9 +91,9 @@ class ShapeOptions(TrainOptions):
 
     file: str | None = argument("the mesh to fit", metavar="MESH", default=None)
     mapping: str | None = option(
-        "gaussian:12,norm=1",
-        "one word: none:scale=2,shift=-1, basic:norm=1, positional:6,norm=1, ... or "
-        "gaussian:auto,norm=1",
+        None,
+        "one word: none:scale=2,shift=-1, basic:norm=1, positional:6,norm=1, ... "
+        "(default: gaussian:auto,norm=1)",
         metavar="WORD",
     )
     steps: int | None = option(
@@ -152,8 +150,7 @@ class CTOptions(TrainOptions):
     )
     mapping: str | None = option(
         None,
-        "one word: none, basic, positional:3, ... or gaussian:auto (default: "
-        "gaussian:5)",
+        "one word: none, basic, positional:3, ... (default: gaussian:auto)",
         metavar="WORD",
     )
     steps: int | None = option(
@@ -230,8 +227,8 @@ class MriOptions(TrainOptions):
     )  # fmt: skip
     mapping: str | None = option(
         None,
-        "one word: none, basic, positional:4, ... or gaussian:auto (default: "
-        "gaussian:5, on a CPU with m=128)",
+        "one word: none, basic, positional:4, ... (default: gaussian:auto, on a CPU "
+        "with m=128)",
         metavar="WORD",
     )
     width: int = option(
@@ -249,6 +246,31 @@ class MriOptions(TrainOptions):
 
 
 @dataclasses.dataclass(frozen=True)
+class MeasuredOptions(TrainOptions):
+    """Fit a field to what a linear operator of one's own measured of it."""
+
+    mapping: str | None = option(
+        None, "one word: none, basic, gaussian:5, ... (default: gaussian:auto)",
+        metavar="WORD",
+    )  # fmt: skip
+    steps: int | None = option(
+        None, "training steps (default: 1000)", least=1, most=STEPS_MOST
+    )
+    batch: int | None = option(
+        None,
+        "points a step; fewer than the operator's grid has are a coarser one "
+        "(default: all, on a CPU as many as there is time for)",
+        least=1,
+    )
+    holdout: float = option(
+        0.05, "share of the measurements kept for testing", least=0, most=0.9
+    )
+    patience: int | None = option(
+        None, "stop once the held-out error has not fallen for so many entries", least=1
+    )
+
+
+@dataclasses.dataclass(frozen=True)
 class NerfOptions(TrainOptions):
     """Fit a scene to photographs of it: a field from (x, y, z) to colour and density.
 
@@ -262,8 +284,7 @@ class NerfOptions(TrainOptions):
     )
     mapping: str | None = option(
         None,
-        "one word: none, basic, positional:6, ... or gaussian:auto (default: gaussian, "
-        "its scale by the pictures' size)",
+        "one word: none, basic, positional:6, ... (default: gaussian:auto)",
         metavar="WORD",
     )
     steps: int | None = option(

@@ -10,18 +10,19 @@ from ..errors import InputError
 from ..export.onnx import onnx_bytes
 from ..field import Field
 from ..mappings import FourierFeatures, Identity
-from ..model_file import load_with_info
+from ..model_file import load_with_info, model_path
 from .kind import SILENT, Kind, Listener, own_units
 from .model_facts import range_of, refuse
-from .table import KINDS
+from .table import IN_PYTHON, KINDS
 
 
 def render_file(
     model: str | Path, options: Any, out: Path, listener: Listener = SILENT
 ) -> dict[str, Any]:
     """Write a model file as a picture, a mesh, a volume, a flight, or ONNX."""
+    model = model_path(model)
     field, about = load_with_info(model)
-    about = about | {"folder": str(Path(model).parent)}
+    about = about | {"folder": str(model.parent)}
     kind = kind_of(about)
     if out.suffix.lower() == ".onnx":
         why = "means nothing to an ONNX model; leave it out"
@@ -38,7 +39,7 @@ def render_file(
 def kind_of(about: dict[str, Any]) -> type[Kind] | None:
     """The kind of a model, by what its file says."""
     task = about.get("task")
-    row = KINDS.get(task) if isinstance(task, str) else None
+    row = (KINDS | IN_PYTHON).get(task) if isinstance(task, str) else None
     return None if row is None else row.load()
 
 

@@ -10,14 +10,16 @@ from ..data.images import to_user, write_image
 from ..errors import InputError
 from ..field import Field
 from ..tasks.image import render
-from .kind import Rendered
+from .kind import SILENT, Listener, Rendered, share_told
 from .model_facts import check_room, range_of, shape_of, size_of, suffix_of
 
 # What each kind of file can hold; NPY has float32 whatever the bits.
 BITS = {".png": (8, 16), ".tif": (8, 16, 32), ".tiff": (8, 16, 32), ".npy": (32,)}
 
 
-def render_picture(field: Field, about: dict[str, Any], options: Any) -> Rendered:
+def render_picture(
+    field: Field, about: dict[str, Any], options: Any, listener: Listener = SILENT
+) -> Rendered:
     """A field of two coordinates as a picture of any size."""
     h, w, _ = shape_of(field, about, 2)
     low, high = range_of(about)
@@ -28,7 +30,7 @@ def render_picture(field: Field, about: dict[str, Any], options: Any) -> Rendere
     check_room(math.prod(size) * field.mlp.biases[-1].size)
 
     def picture() -> np.ndarray:
-        return render(field, (h, w), size, crop=crop)
+        return render(field, (h, w), size, crop=crop, on_rows=share_told(listener))
 
     def write(out: Path) -> dict[str, Any]:
         suffix = suffix_of(out, tuple(BITS))

@@ -31,7 +31,7 @@ def render_scene(
 ) -> Rendered:
     """Views from the cameras that the options name, one after the other."""
     refuse(options, ("crop", "bits"), "is for pictures, and this is a scene")
-    space, own, lens = _scene(field, about)
+    space, own, lens = scene_facts(field, about)
     near, far = space.ends
     background = jnp.full(3, float(about.get("background") == "white"))
 
@@ -115,7 +115,7 @@ def _cameras(
     return poses, np.tile(lens, (len(poses), 1)), size
 
 
-def _scene(
+def scene_facts(
     field: Field, about: dict[str, Any]
 ) -> tuple[Space, tuple[int, int], np.ndarray]:
     """What the model says of its scene, checked."""

@@ -5,7 +5,7 @@ import dataclasses
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -50,6 +50,7 @@ def sit(
     folder: RunFolder | None,
     listener: Listener,
     save_every: float,
+    on_log: Callable[[dict[str, float]], bool | None] | None = None,
 ) -> Sat:
     """Train, and leave metrics and checkpoints in the folder, if there is one.
 
@@ -62,7 +63,7 @@ def sit(
     def spent() -> float:
         return begun.seconds + time.perf_counter() - started
 
-    def on_log(state: State, entry: dict[str, float]) -> bool:
+    def log(state: State, entry: dict[str, float]) -> bool:
         nonlocal last, saved, first
         last = state
         exact = state.field.with_precision(Precision.FLOAT32)
@@ -84,7 +85,8 @@ def sit(
         listener.progress(progress_line(entry, first, config.steps, task.step_points))
         if interrupted:
             raise KeyboardInterrupt
-        return health.stop
+        asked = on_log is not None and on_log(dict(entry))
+        return health.stop or bool(asked)
 
     start = f"step {int(begun.state.step)}/{config.steps}"
     listener.progress(f"{start}  compiling", often=False)
@@ -92,7 +94,7 @@ def sit(
         try:
             train(
                 [task], [begun.state.field], config, keys=[key], optimiser=optimiser,
-                state=begun.state, seconds=begun.seconds, on_log=on_log, name=name,
+                state=begun.state, seconds=begun.seconds, on_log=log, name=name,
             )  # fmt: skip
         except Diverged as error:
             if folder is not None:

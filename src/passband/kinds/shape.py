@@ -23,8 +23,9 @@ from ..labels.occupancy import Labeller, embree_missing
 from ..labels.pool import ShapeLabels, load_labels, make_labels
 from ..plot.triptych import triptych
 from ..tasks.shape import ShapeTask, shape_task, surface_of
-from ..tune.instruments import shape_problem
-from ..tune.problem import Problem
+from ..tuning.instruments import shape_problem
+from ..tuning.problem import Problem
+from .defaults import network_share, on_cpu, resolve
 from .kind import (
     SILENT,
     Evaluation,
@@ -35,18 +36,17 @@ from .kind import (
     Training,
     TrialSize,
     Units,
-    network_share,
-    on_cpu,
-    resolve,
+    share_told,
 )
 from .model_facts import refuse, suffix_of
 from .options import ShapeOptions, TrainOptions
+from .pace import points_in
 
 BLOCK = 32_768  # the paper's points a step
 POOL, SMALL_POOL = 2**26, 2**23
 TEST_POINTS = 2**18
 # Of the surface in the report, in cells: the field is asked a million times on a CPU.
-GRID, CPU_GRID = 256, 112
+GRID, CPU_GRID, LEAST_GRID = 256, 112, 32
 SLICE = 384
 SAMPLES, CPU_SAMPLES = 200_000, 50_000
 MESHES = (".ply", ".obj", ".stl")
@@ -60,6 +60,7 @@ class ShapeKind(Kind):
 
     name = "shape"
     cpu_trials, gpu_trials = TrialSize(400, 1024), TrialSize(896, 2**15)
+    trials_by_default = False  # the first guess is the paper's scale of shapes
     render_example = "--resolution 256 --out surface.ply"
 
     options: ShapeOptions
@@ -87,7 +88,7 @@ class ShapeKind(Kind):
         return cls(options, mesh.name, mesh, placement, labels, size, warnings=said)
 
     def default_mapping(self) -> str:
-        return "gaussian:12,norm=1"
+        return "gaussian:auto,norm=1"
 
     def training(self, asked: TrainOptions, mapping: Any) -> Training:
         steps, batch = asked.steps or default_steps(), default_batch()
@@ -123,9 +124,15 @@ class ShapeKind(Kind):
         field: Field,
         training: Training,
         listener: Listener = SILENT,
+        *,
+        seconds: float | None = None,
     ) -> Evaluation:
         metrics, mesh = task.metrics(field), self.mesh
-        surface = self._surface(field, CPU_GRID if on_cpu() else GRID)
+        cells = CPU_GRID if on_cpu() else GRID
+        if seconds is not None:  # the other half is for distances and figures
+            few = round(points_in(seconds / 2, field) ** (1 / 3))
+            cells = min(cells, max(LEAST_GRID, few))
+        surface = self._surface(field, cells)
         camera = Camera.seeing(mesh.vertices)
         seen = np.zeros((camera.size, camera.size, 3), np.float32)
         if surface is not None:
@@ -208,8 +215,7 @@ class ShapeKind(Kind):
         refuse(options, ("size", "crop", "bits"), "is for pictures, this is a shape")
         box, placement = box_of(field, about), placement_of(about)
 
-        def progress(share: float) -> None:
-            listener.progress(f"evaluating the field  {share:.0%}")
+        progress = share_told(listener)
 
         def mesh() -> Extracted:
             return extract(

@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 
 from ..data.images import to_user
@@ -15,8 +16,9 @@ from ..field import Field
 from ..plot.signal import signal_figure
 from ..plot.spectrum import spectrum_figure
 from ..tasks.regression import RegressionTask, regression_task
-from ..tune.grid import grid_problem
-from ..tune.problem import Problem
+from ..tuning.grid import grid_problem
+from ..tuning.problem import Problem
+from .defaults import cut_to_size, points_in_time, resolve, start_at
 from .kind import (
     SILENT,
     Evaluation,
@@ -27,13 +29,13 @@ from .kind import (
     Training,
     TrialSize,
     Units,
-    cut_to_size,
-    points_in_time,
-    resolve,
-    start_at,
 )
 from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
 from .options import SignalOptions, TrainOptions
+from .pace import points_in
+
+STEPS = 2000
+LEAST_SAMPLES = 256  # that are always evaluated
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,14 +54,11 @@ class SignalKind(Kind):
         signal = read_signal(cls.source(options))
         return cls(options, signal.name, signal)
 
-    def default_mapping(self) -> str:
-        # Where the 1D study's best sparse mappings lie (paper, figure 4).
-        return f"gaussian:{len(self.signal.values) / 32:.3g}"
-
     def training(self, asked: TrainOptions, mapping: Any) -> Training:
-        n, steps = len(self.signal.values), asked.steps or 2000
-        batch = points_in_time(n, n, steps)
-        return resolve(asked, mapping, steps=steps, batch=batch, lr=1e-3)
+        n = len(self.signal.values)
+        # Of the default steps, so that fewer take less time with the same batch.
+        batch = points_in_time(n, n, STEPS)
+        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=1e-3)
 
     def network(self, training: Training | None = None) -> Network:
         values, low, high = self.signal.values, self.signal.low, self.signal.high
@@ -94,18 +93,26 @@ class SignalKind(Kind):
         field: Field,
         training: Training,
         listener: Listener = SILENT,
+        *,
+        seconds: float | None = None,
     ) -> Evaluation:
         signal, word = self.signal, str(training.mapping)
         n, channels = signal.values.shape
+        first, count, more, unit = 0, n, {}, "cycles per signal"
+        if seconds is not None and (most := points_in(seconds / 2, field)) < n:
+            count = max(most, min(n, LEAST_SAMPLES))
+            first, unit = (n - count) // 2, "cycles per evaluated stretch"
+            more["evaluated"] = f"samples {first} to {first + count - 1} of {n}"
+            task = stretch(task, first, count)
         prediction = task.predict(field)
-        seen = signal.to_user(prediction)
+        seen, truth = signal.to_user(prediction), signal.values[first : first + count]
+        sigma = training.sigma if count == n else _scaled(training.sigma, count / n)
 
         def shown() -> Any:
-            seconds = np.arange(n) / signal.rate if signal.rate else None
-            label = "Seconds" if signal.rate else "Sample"
-            return signal_figure(
-                signal.values, seen, seconds, mapping=word, xlabel=label
-            )
+            x, label = np.arange(first, first + count), "Sample"
+            if signal.rate:
+                x, label = x / signal.rate, "Seconds"
+            return signal_figure(truth, seen, x, mapping=word, xlabel=label)
 
         return Evaluation(
             metrics=task.metrics(field, prediction),
@@ -119,15 +126,16 @@ class SignalKind(Kind):
             figures=lambda: {
                 "signal": shown(),
                 "spectrum": spectrum_figure(
-                    signal.values,
+                    truth,
                     seen,
-                    n / 2,
-                    training.sigma,
+                    count / 2,
+                    sigma,
                     mapping=word,
                     spatial=1,
-                    unit="cycles per signal",
+                    unit=unit,
                 ),
             },
+            more=more,
         )
 
     @classmethod
@@ -168,3 +176,16 @@ class SignalKind(Kind):
         return Units(
             np.zeros(1), np.full(1, 1 / n), np.zeros(1), "number of the sample"
         )
+
+
+def stretch(task: RegressionTask, first: int, count: int) -> RegressionTask:
+    """The task of some samples in a row."""
+    part = slice(first, first + count)
+    return eqx.tree_at(
+        lambda t: (t.coords, t.values), task, (task.coords[part], task.values[part])
+    )
+
+
+def _scaled(sigma: float | tuple[float, ...] | None, share: float) -> Any:
+    """A scale in cycles per stretch that is a share of the signal."""
+    return None if sigma is None else np.multiply(sigma, share).tolist()

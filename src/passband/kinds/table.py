@@ -4,8 +4,7 @@ import dataclasses
 import importlib
 from typing import TYPE_CHECKING
 
-from ..errors import InputError
-from ..options import did_you_mean
+from ..errors import unknown_word
 from . import options as of
 
 if TYPE_CHECKING:
@@ -59,12 +58,24 @@ KINDS: dict[str, Row] = {
     ),
 }  # fmt: skip
 
+IN_PYTHON: dict[str, Row] = {
+    "points": Row(
+        "passband.kinds.points:PointsKind", of.PointsOptions,
+        "fit values at points", "values at points",
+    ),
+    "measured": Row(
+        "passband.kinds.measured:MeasuredKind", of.MeasuredOptions,
+        "fit measurements through an operator of one's own", "measurements",
+    ),
+}  # fmt: skip
+"""Kinds whose data are in memory: the command cannot read them, but renders their
+models."""
+
 
 def row_of(name: str) -> Row:
     """The row of a kind; an unknown word is told the nearest."""
+    if name in IN_PYTHON:
+        return IN_PYTHON[name]
     if name not in KINDS:
-        raise InputError(
-            f"`kind` (={name}) must be one of {', '.join(KINDS)}; "
-            f"{did_you_mean(name, KINDS)}".rstrip("; ")
-        )
+        raise unknown_word("kind", name, KINDS)
     return KINDS[name]

@@ -10,7 +10,6 @@ from passband.plot import pixels
 from passband.plot.pixels import Box
 from passband.plot.style import (
     MUTED,
-    PAPER,
     axes_at,
     colour_of,
     family_of,
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 MARGIN, GAP = 0.2, 0.15
 HEAD, TITLES, SCORE = 0.55, 0.5, 0.62
 COLUMN, TALLEST = 3.4, 4.4
-INSET = 0.46
+ZOOM = 1.5
 
 Rectangle = tuple[float, float, float, float]
 
@@ -37,9 +36,9 @@ def demo_figure(
     predictions: Mapping[str, tuple[ArrayLike, float]],
     *,
     zoom: Box | None = None,
-    headline: str = "The same network and steps, without and with Fourier features",
+    headline: str = "The same network, without and with Fourier features",
 ) -> "Figure":
-    """Target and predictions side by side, each with its PSNR and a zoomed inset.
+    """Target and predictions side by side, each with its PSNR and a part magnified.
 
     Args:
         predictions: for each mapping word, the predicted picture and its PSNR in dB.
@@ -55,7 +54,8 @@ def demo_figure(
     count = 1 + len(predictions)
     width = 2 * MARGIN + count * COLUMN + (count - 1) * GAP
     top = (HEAD if headline else 0.1) + TITLES
-    figure = new_figure(width, top + layout.height + SCORE)
+    below = MARGIN if layout.beside else SCORE
+    figure = new_figure(width, top + layout.height + below)
     if headline:
         _write(figure, headline, MARGIN, 0.3, fontsize=12.5, fontweight="bold")
 
@@ -77,17 +77,21 @@ def demo_figure(
             axes = _axes(figure, left, top, layout.zoom)
             part = pixels.as_rgb(pixels.cut(picture, box), low, high)
             pixels.show(axes, part, box, interpolation="nearest")
-            _frame(axes, layout.inside)
         if not word:
             continue
         score = predictions[word][1]
         line = top + layout.height + 0.38
         big = {"fontsize": 21, "fontweight": "bold", "color": readable(colour_of(word))}
-        _write(figure, f"{score:.1f} dB", left, line, **big)
         gain = "PSNR"
         if index > 1:
             gain = f"PSNR, {score - first:+.1f} dB".replace("-", "\N{MINUS SIGN}")
-        _write(figure, gain, left + COLUMN, line, fontsize=10.5, ha="right")
+        if layout.beside:
+            start, line = left + layout.zoom[2] + GAP, top + layout.zoom[1]
+            _write(figure, f"{score:.1f} dB", start, line + 0.3, **big)
+            _write(figure, gain, start, line + 0.55, fontsize=10.5)
+        else:
+            _write(figure, f"{score:.1f} dB", left, line, **big)
+            _write(figure, gain, left + COLUMN, line, fontsize=10.5, ha="right")
     return figure
 
 
@@ -97,13 +101,14 @@ class _Layout(NamedTuple):
     height: float
     overview: Rectangle
     zoom: Rectangle
-    inside: bool
-    """Whether the zoom is an inset of the overview."""
+    beside: bool
+    """Whether there is room for the score beside the zoom."""
     true_shape: bool
 
 
 def _layout(picture: np.ndarray, box: Box | None) -> _Layout:
-    """The zoom in a corner of the picture; below a wide one, beside a tall one."""
+    """The zoom below the picture, as wide as a wide one; beside a tall one. It hides
+    nothing: every part of a picture is somebody's detail."""
     rows, cols, _ = picture.shape
     aspect = cols / rows
     ratio = 1.0 if box is None else box[2] / box[3]
@@ -122,12 +127,11 @@ def _layout(picture: np.ndarray, box: Box | None) -> _Layout:
         return _Layout(TALLEST, overview, zoom, False, wide == TALLEST * aspect)
     wide = min(COLUMN, TALLEST * aspect)
     high = wide / aspect
-    place = (0.0, 0.0, 0.0, 0.0)
-    if box is not None:
-        row, col, height, width = _quiet_corner(picture, box)
-        inch = wide / cols
-        place = (col * inch, row * inch, width * inch, height * inch)
-    return _Layout(high, (0.0, 0.0, wide, high), place, True, True)
+    overview = (0.0, 0.0, wide, high)
+    if box is None:
+        return _Layout(high, overview, overview, False, True)
+    zoom = (0.0, high + GAP, min(ZOOM, ZOOM / ratio), min(ZOOM, ZOOM * ratio))
+    return _Layout(zoom[1] + zoom[3], overview, zoom, True, True)
 
 
 def _titles(word: str, picture: np.ndarray) -> tuple[str, str]:
@@ -148,31 +152,3 @@ def _write(figure: "Figure", text: str, left: float, down: float, **options) -> 
 
 def _axes(figure: "Figure", left: float, top: float, box: Rectangle) -> "Axes":
     return axes_at(figure, left + box[0], top + box[1], box[2], box[3])
-
-
-def _frame(axes: "Axes", inside: bool) -> None:
-    """White about an inset, to set it off from the picture beneath."""
-    for spine in axes.spines.values():
-        if inside:
-            spine.set_edgecolor(PAPER)
-            spine.set_linewidth(2.5)
-
-
-def _quiet_corner(picture: np.ndarray, box: Box) -> Box:
-    """The corner for an inset that hides least, of those that leave the box in view."""
-    rows, cols, _ = picture.shape
-    row, col, height, width = box
-    shorter = min(rows, cols)
-    scale = INSET * shorter / max(height, width)
-    tall, wide = round(height * scale), round(width * scale)
-    pad = round(0.02 * shorter)
-    detail = pixels.detail_map(picture)
-    places = []
-    for top in (pad, rows - pad - tall):
-        for left in (pad, cols - pad - wide):
-            rows_meet = min(row + height, top + tall) > max(row, top)
-            cols_meet = min(col + width, left + wide) > max(col, left)
-            hidden = detail[top : top + tall, left : left + wide].sum()
-            places.append((rows_meet and cols_meet, float(hidden), top, left))
-    _, _, top, left = min(places)
-    return top, left, tall, wide

@@ -92,7 +92,7 @@ def sigma_curve(
 
 
 def choice_figure(choice: Mapping[str, Any]) -> "Figure":
-    """The curve of a choice as its file holds it (`passband.tune.Choice`)."""
+    """The curve of a choice as its file holds it (`passband.tuning.Choice`)."""
     word = choice["mapping"]
     # Scales of their own for each axis would lie over those of all axes.
     own = "/" in word

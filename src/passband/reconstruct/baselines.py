@@ -1,18 +1,24 @@
 """What the same measurements give without a network: one `baselines` for every task."""
 
 import functools
+import time
+from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..forward.linear import Masked
 from ..forward.radon import Radon
 from ..tasks.ct import CTTask, kept_rays
+from ..tasks.linear import LinearTask, held_out
 from ..tasks.mri import MriTask
 from ..tasks.task import Task
 from .backprojection import filtered_backprojection
 from .free_grid import free_grid
+from .least_squares import least_squares
 from .sart import sart
 from .total_variation import chosen_total_variation
 
@@ -23,18 +29,34 @@ DARK = -5.0
 
 
 @functools.singledispatch
-def baselines(task: Task, *, steps: int = 1000) -> dict[str, np.ndarray]:
+def baselines(
+    task: Task,
+    *,
+    steps: int = 1000,
+    seconds: float | None = None,
+    on_skip: Callable[[str], object] = str,
+) -> dict[str, np.ndarray]:
     """The classical reconstructions of a task's measurements, by name.
 
     Args:
         steps: of gradient descent on the free grid, and about as many iterations of
             total variation where each is as costly as such a step.
+        seconds: once they have passed none is begun any more, and those that were not
+            are left out; the first is always made. One with fewer iterations would make
+            the network look better than it is.
+        on_skip: called with the name of each that is left out.
     """
     raise TypeError(f"no baselines are known for a {type(task).__name__}")
 
 
 @baselines.register
-def _(task: CTTask, *, steps: int = 1000) -> dict[str, np.ndarray]:
+def _(
+    task: CTTask,
+    *,
+    steps: int = 1000,
+    seconds: float | None = None,
+    on_skip: Callable[[str], object] = str,
+) -> dict[str, np.ndarray]:
     """Filtered back-projection, SART, total variation and a free grid.
 
     All but the first leave out the held-out rays, by which the sweeps of SART and the
@@ -50,31 +72,80 @@ def _(task: CTTask, *, steps: int = 1000) -> dict[str, np.ndarray]:
         choose = jnp.asarray(kept_rays((y.shape[0], y.shape[1]), 0.05, 0))
     else:
         choose = train_mask
-    found = {
-        "FBP": filtered_backprojection(*_filled(forward, np.asarray(y), train_mask)),
-        "SART": sart(forward, y, train_mask).values,
-        "TV": chosen_total_variation(forward, y, choose, high=1.0).values,
-        "free grid": free_grid(task, steps=steps),
-    }
-    return {name: enlarged(np.asarray(x), task.side) for name, x in found.items()}
+    found = _in_time(seconds, on_skip, {
+        "FBP": lambda: filtered_backprojection(
+            *_filled(forward, np.asarray(y), train_mask)
+        ),
+        "SART": lambda: sart(forward, y, train_mask).values,
+        "TV": lambda: chosen_total_variation(forward, y, choose, high=1.0).values,
+        "free grid": lambda: free_grid(task, steps=steps),
+    })  # fmt: skip
+    return {name: enlarged(x, task.side) for name, x in found.items()}
 
 
 @baselines.register
-def _(task: MriTask, *, steps: int = 1000) -> dict[str, np.ndarray]:
+def _(
+    task: MriTask,
+    *,
+    steps: int = 1000,
+    seconds: float | None = None,
+    on_skip: Callable[[str], object] = str,
+) -> dict[str, np.ndarray]:
     """Zero filling, total variation and a free grid, from the frequencies that train.
 
     The weight of total variation is the one that predicts the held-out frequencies
     best; it is left out where nothing is held out, and for complex images. Those have
     two free numbers a voxel, which start at 0.
     """
-    found = {"zero-filled": zero_filled(task)}
     pair = task.forward.pair
+    make: dict[str, Callable[[], Any]] = {"zero-filled": lambda: zero_filled(task)}
     if task.test_mask is not None and not pair:
-        found["total variation"], _ = total_variation_of(task, steps=steps)
+        make["total variation"] = lambda: total_variation_of(task, steps=steps)[0]
     # Its iterations cost a third of total variation's, and it needs more of them.
-    more = min(1000, 3 * steps)
-    grid = free_grid(task, steps=more, start=0.0 if pair else DARK, signed=pair)
-    return found | {"free grid": np.asarray(grid)}
+    more, start = min(1000, 3 * steps), 0.0 if pair else DARK
+    make["free grid"] = lambda: free_grid(task, steps=more, start=start, signed=pair)
+    return _in_time(seconds, on_skip, make)
+
+
+def _in_time(
+    seconds: float | None,
+    on_skip: Callable[[str], object],
+    make: dict[str, Callable[[], Any]],
+) -> dict[str, Any]:
+    """Those that could be begun before the time was up."""
+    begun, found = time.perf_counter(), {}
+    for name, reconstruct in make.items():
+        late = seconds is not None and time.perf_counter() - begun >= seconds
+        if found and late:
+            on_skip(name)
+        else:
+            found[name] = np.asarray(reconstruct())
+    return found
+
+
+@baselines.register
+def _(task: LinearTask, *, steps: int = 1000) -> dict[str, np.ndarray]:
+    """Least squares, total variation and a free grid, as shares of the task's range.
+
+    The iterations of the first and the weight of the second are those that predict the
+    held-out measurements best.
+    """
+    whole = jnp.ones(task.measured.shape, bool)
+    train = whole if task.train_mask is None else task.train_mask
+    test = task.test_mask
+    if test is None:  # they must be chosen by something
+        train, test = map(jnp.asarray, held_out(np.asarray(train), 0.05, 0))
+    # What was not measured is 0 in the task, and must be seen as 0.
+    known = Masked(task.forward, train | test)
+    low, high, y = float(task.low), float(task.high), task.measured
+    solved = least_squares(known, y, train, test, iterations=min(50, steps))
+    smooth = chosen_total_variation(
+        known, y, train, shares=SHARES, search=max(1, steps // (2 * len(SHARES))),
+        iterations=max(1, steps // 2), low=low, high=high,
+    )  # fmt: skip
+    found = {"least squares": solved.values, "total variation": smooth.values}
+    found = {name: (x - low) / (high - low) for name, x in found.items()}
+    return found | {"free grid": np.asarray(free_grid(task, steps=steps))}
 
 
 def _filled(

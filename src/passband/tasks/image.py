@@ -1,5 +1,7 @@
 """The image task: pixel coordinate in, colour out (paper, section 6.2)."""
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -137,10 +139,12 @@ def render(
     size: tuple[int, int],
     *,
     crop: tuple[float, float, float, float] | None = None,
+    on_rows: Callable[[float], object] | None = None,
 ) -> np.ndarray:
     """A field of a picture of `shape` at any (rows, columns), streamed row by row.
 
-    `crop` is (top, left, bottom, right) in pixels of the picture (`crop_axes`).
+    `crop` is (top, left, bottom, right) in pixels of the picture (`crop_axes`);
+    `on_rows` is called with the share that is done.
     """
     y, x = crop_axes(shape, size, crop)
     rows, columns = size
@@ -152,4 +156,6 @@ def render(
         out[start : start + len(part)] = field.predict(grid).reshape(
             len(part), columns, -1
         )
+        if on_rows is not None:
+            on_rows((start + len(part)) / rows)
     return out

@@ -1,5 +1,7 @@
 """The MRI task: voxel coordinate in, intensity out, seen through k-space (6.2)."""
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -149,9 +151,16 @@ def _part(field: Field, index: Array, sides: tuple, extent: tuple) -> Array:
 
 
 def render(
-    field: Field, sides: tuple[int, ...], extent: tuple[float, ...]
+    field: Field,
+    sides: tuple[int, ...],
+    extent: tuple[float, ...],
+    *,
+    on_part: Callable[[float], object] | None = None,
 ) -> Float[np.ndarray, "*sides c"]:
-    """The field on any grid over the same box, chunk by chunk."""
+    """The field on any grid over the same box, chunk by chunk.
+
+    `on_part` is called with the share that is done.
+    """
     count = int(np.prod(sides))
     size = min(count, 8192 if jax.default_backend() == "cpu" else 2**18)
     out = np.empty((count, field.mlp.biases[-1].shape[-1]), np.float32)
@@ -159,4 +168,6 @@ def render(
         index = jnp.minimum(start + jnp.arange(size), count - 1)
         stop = min(start + size, count)
         out[start:stop] = _part(field, index, sides, extent)[: stop - start]
+        if on_part is not None:
+            on_part(stop / count)
     return out.reshape(*sides, -1)

@@ -6,6 +6,7 @@ $(\delta\cdot\delta')(h\cdot h' + 1)$. Both are vectors as wide as the layer: a 
 4 x 256 needs 16 kB a point where its Jacobian would need 2 MB.
 """
 
+import dataclasses
 import functools
 from typing import NamedTuple
 
@@ -92,8 +93,7 @@ def _encoding_jacobians(field: Field, v: Array, network) -> tuple[Array, ...]:
         return ()
 
     def of(arrays):
-        fields = {k: getattr(field.encoding, k) for k in names.values()} | arrays
-        return network(type(field.encoding)(**fields)(v))
+        return network(dataclasses.replace(field.encoding, **arrays)(v))
 
     jacobians = jax.jacrev(of)(moving)
     return tuple(j.reshape(j.shape[0], -1) for j in jacobians.values())

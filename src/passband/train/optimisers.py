@@ -12,7 +12,7 @@ import jax
 import optax
 from jaxtyping import PyTree
 
-from ..errors import unknown_word
+from ..errors import InputError, unknown_word
 
 MUON_SHARE = 10.0
 """Muon's rate of the weight matrices over Adam's of all else: Adam's customary 1e-3
@@ -84,8 +84,14 @@ OPTIMISERS = {
 }
 
 
-def optimiser(name: str) -> optax.GradientTransformation:
-    """The optimiser that a word names, at unit rate."""
+def optimiser(
+    name: str | tuple,
+) -> optax.GradientTransformation:
+    """The optimiser that a word names, at unit rate; any other of optax is itself."""
+    if isinstance(name, optax.GradientTransformation):
+        return name
+    if not isinstance(name, str):
+        raise InputError("`optimiser` must be a name or a transformation of optax")
     if name not in OPTIMISERS:
         raise unknown_word("optimiser", name, OPTIMISERS)
     return OPTIMISERS[name].make()

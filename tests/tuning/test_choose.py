@@ -13,7 +13,7 @@ from passband.errors import InputError
 from passband.field import Field, make_field
 from passband.mappings import FourierFeatures
 from passband.tasks.task import Task
-from passband.tune import (
+from passband.tuning import (
     Choice,
     Held,
     Plan,

@@ -7,10 +7,10 @@ import pytest
 from passband.auto import Auto
 from passband.errors import InputError
 from passband.mappings import Gaussian, Positional
-from passband.tune.grid import grid_problem
-from passband.tune.ladder import beyond, ladder, neighbours, rung_at, top_of
-from passband.tune.spectrum import AT_WHITE, axis_shares, first_guess
-from passband.tune.sweep import successive_halving
+from passband.tuning.grid import grid_problem
+from passband.tuning.ladder import beyond, ladder, neighbours, rung_at, top_of
+from passband.tuning.spectrum import AT_WHITE, axis_shares, first_guess
+from passband.tuning.sweep import successive_halving
 from passband.words import parse_mapping
 
 

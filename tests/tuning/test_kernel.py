@@ -17,10 +17,10 @@ from passband.forward.radon import radon
 from passband.tasks.ct import CTTask, ct_task
 from passband.tasks.mri import MriTask
 from passband.theory import composed_ntk
-from passband.tune import Plan, choose
-from passband.tune.coarse import ct_coarse, mri_coarse, straight_lines, strips
-from passband.tune.instruments import ct_problem, mri_problem
-from passband.tune.kernel import predicted_errors
+from passband.tuning import Plan, choose
+from passband.tuning.coarse import ct_coarse, mri_coarse, straight_lines, strips
+from passband.tuning.instruments import ct_problem, mri_problem
+from passband.tuning.kernel import predicted_errors
 from passband.words import parse_mapping
 
 NETWORK: dict[str, Any] = {"layers": 3, "width": 32}

@@ -15,7 +15,7 @@ from passband.forward.kspace import KSpace
 from passband.labels.pool import make_labels
 from passband.tasks.ct import ct_task
 from passband.tasks.mri import MriTask
-from passband.tune.instruments import (
+from passband.tuning.instruments import (
     HeldLabels,
     HeldRays,
     ct_problem,
@@ -24,7 +24,7 @@ from passband.tune.instruments import (
     shape_problem,
     stretches,
 )
-from passband.tune.spectrum import first_guess
+from passband.tuning.spectrum import first_guess
 
 
 @eqx.filter_jit

@@ -44,7 +44,7 @@ class Plan:
     lr: float | Schedule = 1e-3
     schedule: str = "constant"
     """How a plain number goes on, over the last rung's steps."""
-    optimiser: str = "adam"
+    optimiser: str | tuple = "adam"
     activation: str = "relu"
     layers: int = 4
     width: int = 256

@@ -13,10 +13,10 @@ from passband.field import make_field
 from passband.mappings import Gaussian
 from passband.theory import composed_ntk, kernel_regression
 from passband.train.driver import Config, train
-from passband.tune.grid import grid_points, grid_problem
-from passband.tune.kernel import predicted_errors
-from passband.tune.problem import HeldPoints
-from passband.tune.sweep import Plan, sweep
+from passband.tuning.grid import grid_points, grid_problem
+from passband.tuning.kernel import predicted_errors
+from passband.tuning.problem import HeldPoints
+from passband.tuning.sweep import Plan, sweep
 
 NETWORK = {"d": 2, "out": 1, "output": "sigmoid"}
 

@@ -1,0 +1,123 @@
+"""What kinds choose where nothing was asked for, and how they tell a run is ill."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import SupportsFloat
+
+import jax
+import numpy as np
+
+from ..mappings import Basic, NoMapping
+from ..mappings import Mapping as FeatureMapping
+from ..train.memory import parse_bytes
+from .kind import History, Training, TrialSize
+from .options import TrainOptions
+
+# Measured on 2 CPU cores: 9 million points take a minute and a half to train on, and
+# the evaluation of one costs 0.4 of that; the rest of three minutes is for compiling,
+# metrics, the report, and slower cores.
+CPU_POINTS = 9_000_000
+GPU_BATCH = 2**18
+# On a GPU all trials of a scale together cost less than two trainings. On a CPU they
+# see a part of the data, with networks as much smaller, and end within a minute,
+# volumes in two.
+CPU_SHARE = 0.25
+"""Of the network's weights and frequencies, where a CPU sees a coarser problem."""
+MOST_SAMPLES, CPU_MOST_SAMPLES, CPU_LEAST_SAMPLES = 2**18, 2**14, 2**12
+"""Samples of a grid that the trials see: on a CPU a quarter, between these two."""
+CPU_PASS = 16
+"""Steps that a pass over these takes on a CPU, at least."""
+
+
+def resolve(
+    asked: TrainOptions,
+    mapping: FeatureMapping,
+    *,
+    steps: int,
+    batch: int,
+    lr: float,
+    schedule: str = "constant",
+    width: int | None = None,
+) -> Training:
+    """What was asked for, and these values where nothing was."""
+    room = None if asked.max_memory is None else parse_bytes(asked.max_memory)
+    return Training(
+        mapping=mapping,
+        steps=asked.steps or steps,
+        lr=asked.lr or lr,
+        optimiser=asked.optimiser,
+        schedule=asked.schedule or schedule,
+        activation=asked.activation,
+        batch=asked.batch or batch,
+        layers=asked.layers,
+        width=width or asked.width,
+        seed=asked.seed,
+        precision=asked.precision,
+        max_memory=room,
+    )
+
+
+def on_cpu() -> bool:
+    """Whether JAX computes on a CPU, where time is short."""
+    return jax.default_backend() == "cpu"
+
+
+def paper_lr(mapping: FeatureMapping) -> float:
+    """The paper's learning rate (protocol 1.5, Natural)."""
+    return 1e-2 if isinstance(mapping, NoMapping | Basic) else 1e-3
+
+
+def points_in_time(train: int, evaluate: int, steps: int) -> int:
+    """Points a step of so many steps, that a fit of `train` points has time for."""
+    if not on_cpu():
+        return min(train, GPU_BATCH)
+    return min(train, max(512, int((CPU_POINTS - 0.4 * evaluate) / steps)))
+
+
+def cut_to_size(samples: int, size: TrialSize) -> tuple[int, int]:
+    """How many samples of a grid the trials see, and how many of them a step."""
+    if not on_cpu():
+        return MOST_SAMPLES, size.points
+    most = int(np.clip(samples // 4, CPU_LEAST_SAMPLES, CPU_MOST_SAMPLES))
+    return most, int(np.clip(min(most, samples) // CPU_PASS, 64, size.points))
+
+
+def network_share() -> float:
+    """Of the network's size, behind an instrument."""
+    return CPU_SHARE if on_cpu() else 1.0
+
+
+def start_at(mean: SupportsFloat) -> float:
+    """Where a sigmoid begins for data of this mean: at it, but not at an end.
+
+    From 1/2 a page that is nearly white, or a sky that is nearly black, drives it to
+    its flat end, and a network may stay there for a thousand steps, or for good.
+    """
+    return min(max(float(mean), 0.02), 0.98)
+
+
+def stuck(
+    entry: Mapping[str, float], history: History, empty: Callable[[], float]
+) -> str | None:
+    """What is wrong if the loss of full batches is what it was an entry before, to the
+    bit, and as bad as that of a field of 0: the end of a sigmoid holds it there."""
+    past = history.get("loss", [])
+    if past and entry["loss"] == past[-1] and past[-1] > 0.5 * empty():
+        return "it is at an end of the sigmoid, where no step moves it"
+    return None
+
+
+def out_of_patience(patience: int | None, errors: Sequence[float]) -> bool:
+    """Whether the last so many errors are no lower than one before them."""
+    if patience is None or len(errors) <= patience:
+        return False
+    return min(errors[-patience:]) >= min(errors[:-patience])
+
+
+def score_line(scores: Mapping[str, float]) -> str:
+    """The scores that matter most, under a picture."""
+    parts = []
+    if "psnr" in scores:
+        parts.append(f"{scores['psnr']:.2f} dB")
+    if "error_test" in scores:
+        parts.append(f"held out {scores['error_test']:.1%}")
+    return ", ".join(parts)

@@ -1,0 +1,46 @@
+"""Docstrings of mappings, encodings, fields and units: every argument, and examples."""
+
+import doctest
+import inspect
+from typing import Any
+
+import pytest
+
+import passband as pb
+from passband import units
+from passband.auto import Auto
+from passband.mappings import MAPPINGS
+
+NAMES: dict[str, Any] = {
+    **{cls.__name__: cls for cls in MAPPINGS.values()},
+    "FourierFeatures": pb.FourierFeatures,
+    "Identity": pb.Identity,
+    "Auto": Auto,
+    "Field": pb.Field,
+    "make_field": pb.make_field,
+    "parse_mapping": pb.parse_mapping,
+    **{name: f for name, f in vars(units).items() if inspect.isfunction(f)},
+}
+EVERY = pytest.mark.parametrize("name", NAMES)
+
+
+@EVERY
+def test_examples_run(name):
+    found = doctest.DocTestFinder(recurse=False).find(NAMES[name], name)
+    (test,) = (test for test in found if test.examples)
+    test.globs = {}
+    said: list[str] = []
+    failed, tried = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    assert tried and not failed, "".join(said)
+
+
+@EVERY
+def test_every_argument_is_told(name):
+    doc = inspect.getdoc(NAMES[name])
+    assert doc
+    missing = [
+        argument
+        for argument in inspect.signature(NAMES[name]).parameters
+        if f"\n    {argument}: " not in doc
+    ]
+    assert not missing
