@@ -66,7 +66,16 @@ def grid_coords(
 
 
 def grid(sides: Sequence[int]) -> Float[np.ndarray, "*sides d"]:
-    """The coordinates of every sample of an array with these sides."""
+    """The field's coordinates of every sample of an array with these sides.
+
+    Args:
+        sides: of the array: (rows, columns) of a picture.
+
+    Example:
+        >>> import passband as pb
+        >>> pb.grid((2, 4))[1, 3]  # row 1, column 3: x = 3/4, y = 1/4
+        array([0.75, 0.25], dtype=float32)
+    """
     return grid_coords(np.arange(math.prod(sides)), sides).reshape(*sides, -1)
 
 

@@ -1,4 +1,4 @@
-"""Docstrings of mappings, encodings, fields and units: every argument, and examples."""
+"""Docstrings of the public names: every argument is told, and examples run."""
 
 import doctest
 import inspect
@@ -20,7 +20,13 @@ NAMES: dict[str, Any] = {
     "make_field": pb.make_field,
     "parse_mapping": pb.parse_mapping,
     **{name: f for name, f in vars(units).items() if inspect.isfunction(f)},
+    **{n: getattr(pb, n) for n in ("fit", "fit_many", "read", "tune", "load", "grid")},
+    **{n: getattr(pb.metrics, n) for n in ("psnr", "ssim", "iou")},
+    **{n: getattr(pb.forward, n) for n in ("radon", "KSpace", "linear")},
+    "measured": pb.measured,
 }
+KNOWN = {*NAMES, "InputError", "Model", "__version__"}
+MODULES = {"forward", "metrics", "theory", "tuning", "units"}
 EVERY = pytest.mark.parametrize("name", NAMES)
 
 
@@ -44,3 +50,14 @@ def test_every_argument_is_told(name):
         if f"\n    {argument}: " not in doc
     ]
     assert not missing
+
+
+def test_no_public_name_is_left_out():
+    assert set(dir(pb)) == (KNOWN & set(dir(pb))) | MODULES
+    assert pb.Model.__doc__ and ">>>" in pb.Model.__doc__
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some examples write a file
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

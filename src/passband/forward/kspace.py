@@ -22,6 +22,17 @@ class KSpace(LinearForward):
 
     With sensitivity maps the measurements have a leading axis of coils. A complex image
     is a last axis of two, its real and imaginary parts.
+
+    Args:
+        mask: which frequencies were measured; frequency 0 is at index 0.
+        maps: (coils, ...) sensitivities; None for one coil that hears all alike.
+        pair: whether the image is complex.
+
+    Example:
+        >>> import jax.numpy as jnp, passband as pb
+        >>> A = pb.forward.KSpace(jnp.ones((4, 4), bool))
+        >>> A(jnp.ones((4, 4)))[0, 0]
+        Array(4.+0.j, dtype=complex64)
     """
 
     mask: Bool[Array, "*sides"]

@@ -108,9 +108,16 @@ def radon(
 
     Args:
         angles: of the views, in degrees.
+        bins: of the detector.
         side: rows and columns of the grid; as many as there are bins by default.
         offset: by how many bins the axis of rotation misses bin bins // 2.
         pixel: the distance of two bins, in the user's unit of length.
+
+    Example:
+        >>> import jax.numpy as jnp, passband as pb
+        >>> A = pb.forward.radon([0.0, 90.0], 8)
+        >>> A(jnp.ones((8, 8))).shape
+        (2, 8)
     """
     degrees = np.asarray(angles, np.float64)
     if degrees.ndim != 1 or degrees.size == 0 or not np.isfinite(degrees).all():

@@ -12,6 +12,16 @@ def psnr(prediction: ArrayLike, target: ArrayLike, *, data_range: float) -> floa
     """Peak signal-to-noise ratio in dB, infinite where the two are equal.
 
     psnr = 20 log10(data_range) - 10 log10(mean((prediction - target)^2))
+
+    Args:
+        prediction: an array of any shape.
+        target: the truth, of the same shape.
+        data_range: the distance from black to white, in the units of both.
+
+    Example:
+        >>> import passband as pb
+        >>> round(pb.metrics.psnr([0.0, 0.1], [0.0, 0.0], data_range=1.0), 2)
+        23.01
     """
     prediction, target = _pair(prediction, target)
     _check_range(data_range)
@@ -31,9 +41,20 @@ def ssim(
 ) -> float:
     """Mean structural similarity (Wang et al. 2004), scikit-image's uniform window.
 
-    Arrays are (rows, cols) or (rows, cols, c), the score the mean over channels;
-    `channel_axis=None` takes a volume as one channel. The window is 7 wide, or the
-    largest odd width that fits; where only 1 fits, the luminance term alone is left.
+    The window is 7 wide, or the largest odd width that fits; where only 1 fits, the
+    luminance term alone is left.
+
+    Args:
+        prediction: (rows, cols) or (rows, cols, c), the score the mean over channels.
+        target: the truth, of the same shape.
+        data_range: the distance from black to white, in the units of both.
+        channel_axis: where channels are; None takes a volume as one channel.
+
+    Example:
+        >>> import numpy as np, passband as pb
+        >>> picture = np.eye(16)
+        >>> pb.metrics.ssim(picture, picture, data_range=1.0)
+        1.0
     """
     from skimage.metrics import structural_similarity
 
@@ -64,7 +85,17 @@ def ssim(
 
 
 def iou(prediction: ArrayLike, target: ArrayLike) -> float:
-    """Intersection over union of two boolean arrays, 1 where both are empty."""
+    """Intersection over union of two boolean arrays, 1 where both are empty.
+
+    Args:
+        prediction: booleans of any shape.
+        target: the truth, of the same shape.
+
+    Example:
+        >>> import passband as pb
+        >>> pb.metrics.iou([True, True, False], [True, False, False])
+        0.5
+    """
     inside, truth = np.asarray(prediction), np.asarray(target)
     for name, array in (("prediction", inside), ("target", truth)):
         if array.dtype != np.bool_:
