@@ -70,6 +70,7 @@ class CTKind(Kind):
 
     name = "ct"
     cpu_trials, gpu_trials = TrialSize(400, 64**2), TrialSize(640, 160**2)
+    trials_by_default = False  # beside training and baselines they pass three minutes
 
     options: CTOptions
     data: Sinogram
