@@ -14,7 +14,7 @@ from passband.model_file import save
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("activation", [*ACTIVATIONS, "sine:60", "wire:12,5"])
 def test_the_model_files_page_evaluates_a_model(tmp_path, monkeypatch, activation):
     key = jax.random.key(0)
     field = make_field(
@@ -27,5 +27,5 @@ def test_the_model_files_page_evaluates_a_model(tmp_path, monkeypatch, activatio
     exec(code, names)
     points = np.random.default_rng(0).random((20, 2))
     want = 10 + 240 * field.predict(points)
-    np.testing.assert_allclose(names["evaluate"](points), want, rtol=1e-5)
+    np.testing.assert_allclose(names["evaluate"](points), want, rtol=5e-5)
     assert os.listdir(tmp_path) == ["model.safetensors"]

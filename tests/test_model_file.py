@@ -211,7 +211,7 @@ def test_bytes_that_follow_the_last_tensor(good):
     [
         ({"output": "relu"}, {}, "its output `relu` is unknown"),
         ({"output": ["sigmoid"]}, {}, "is unknown"),
-        ({"activation": "gauss"}, {}, "its activation `gauss` is unknown"),
+        ({"activation": "gelu"}, {}, "its activation `gelu` is unknown"),
         ({"activation": ["relu"]}, {}, "is unknown"),
         ({"activation": None}, {}, "its activation `None` is unknown"),
         ({"trains": "abc"}, {}, "its `trains` is 'abc'"),

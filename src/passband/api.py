@@ -117,7 +117,8 @@ def fit(
         optimiser: "adam" (the default), "sgd", "adamw", "muon", or any of optax, such
             as `optax.adam(1e-3)`, which has its own rate: `lr` is then left out.
         schedule: "constant", "cosine" or "decay".
-        activation: of the hidden layers: "relu" (the default) or "sine".
+        activation: of the hidden layers: "relu" (the default), "sine", "finer",
+            "gauss" or "wire"; with a scale, "sine:60".
         batch: points a step.
         layers: dense layers, the output layer counted.
         width: channels of a hidden layer.

@@ -306,7 +306,7 @@ def make_field(
         encoding = mapping.draw(ke, d)
         sizes = [encoding.features, *[width] * (layers - 1), out]
         network = (init or _own_init(between))(kn, sizes)
-    network = dataclasses.replace(network, activation=between.name)
+    network = dataclasses.replace(network, activation=between.word)
     if start is not None:
         level = INVERSES[output](start)
         last = jnp.full_like(network.biases[-1], level)

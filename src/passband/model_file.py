@@ -27,7 +27,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from .activations import ACTIVATIONS
+from .activations import parse_activation
 from .atomic_write import write_bytes
 from .errors import InputError
 from .field import MLP, OUTPUTS, Field
@@ -93,9 +93,11 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
         raise _broken(path, f"its output `{output}` is unknown")
     if trains not in ("", "a", "b", "ab"):
         raise _broken(path, f"its `trains` is {trains!r}")
-    activation = about.get("activation", "relu")
-    if activation not in tuple(ACTIVATIONS):
-        raise _broken(path, f"its activation `{activation}` is unknown")
+    activation = str(about.get("activation", "relu"))
+    try:
+        parse_activation(activation)
+    except InputError:
+        raise _broken(path, f"its activation `{activation}` is unknown") from None
     encoding = _encoding(path, tensors, trains)
     count = sum(name.startswith("layer.") for name in tensors) // 2
     try:

@@ -36,7 +36,12 @@ class TrainOptions:
         "decay)",
         metavar="NAME",
     )
-    activation: str = option("relu", "of the hidden layers: relu, sine", metavar="NAME")
+    activation: str = option(
+        "relu",
+        "of the hidden layers: relu, sine, finer, gauss, wire; a scale behind a colon: "
+        "sine:60, wire:20,10",
+        metavar="WORD",
+    )
     batch: int | None = option(
         None, "points a step (default: what the device does in time)", least=1
     )
