@@ -14,6 +14,7 @@ from passband.mappings import MAPPINGS
 NAMES: dict[str, Any] = {
     **{cls.__name__: cls for cls in MAPPINGS.values()},
     "FourierFeatures": pb.FourierFeatures,
+    "Grids": pb.Grids,
     "Identity": pb.Identity,
     "Auto": Auto,
     "Field": pb.Field,

@@ -4,6 +4,7 @@ The file format is Protocol Buffers; the handful of messages that a network need
 written here directly, and no ONNX package is called for.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -12,6 +13,9 @@ from passband.activations import parse_activation
 from passband.errors import InputError
 
 OPSET, IR_VERSION = 17, 8
+INT64 = 7  # of TensorProto.DataType
+EXACT = 2**24
+"""Whole numbers up to which float32 has them all."""
 OUTPUTS = {"identity": None, "sigmoid": "Sigmoid", "tanh": "Tanh"}
 
 
@@ -21,6 +25,7 @@ def onnx_bytes(
     biases: Sequence[np.ndarray],
     frequencies: np.ndarray | None = None,
     amplitudes: np.ndarray | None = None,
+    levels: Sequence[np.ndarray] = (),
     input_center: np.ndarray | float = 0.0,
     input_scale: np.ndarray | float = 1.0,
     input_shift: np.ndarray | float = 0.0,
@@ -33,7 +38,8 @@ def onnx_bytes(
     """The model `coords` (n, d) float32 -> `values` (n, c) float32 as a file's bytes.
 
     v = (coords - input_center) * input_scale + input_shift
-    x = [a sin 2 pi B v, a cos 2 pi B v], or v itself without `frequencies`
+    x = [a sin 2 pi B v, a cos 2 pi B v], or v itself without `frequencies`, or what
+        the grids have at v
     y = output(W_L ... activation(W_1 x + b_1) ... + b_L)
     values = y * output_scale + output_shift
 
@@ -41,6 +47,7 @@ def onnx_bytes(
         weights: (fan_in, fan_out) of each layer.
         frequencies: B (m, d), in cycles.
         amplitudes: a (m,), ones where left out.
+        levels: of a multigrid, (side, ..., side, features) each.
         metadata: words kept in the file.
     """
     between = parse_activation(activation)
@@ -51,8 +58,13 @@ def onnx_bytes(
         )
     weights = [np.asarray(w, np.float32) for w in weights]
     biases = [np.asarray(b, np.float32) for b in biases]
-    d = weights[0].shape[0] if frequencies is None else np.shape(frequencies)[1]
-    _check(weights, biases, d if frequencies is None else 2 * len(frequencies))
+    d = features = weights[0].shape[0]
+    if frequencies is not None:
+        d, features = np.shape(frequencies)[1], 2 * len(frequencies)
+    elif levels:
+        d = np.ndim(levels[0]) - 1
+        features = sum(np.shape(level)[-1] for level in levels)
+    _check(weights, biases, features)
     graph = _Graph()
     x = graph.affine("coords", 1.0, -np.asarray(input_center))
     x = graph.affine(x, input_scale, input_shift)
@@ -65,6 +77,8 @@ def onnx_bytes(
                 f"({len(ones)},)"
             )
         x = _encode(graph, x, np.asarray(frequencies), a)
+    elif levels:
+        x = _look_up(graph, x, levels)
     for layer, (w, b) in enumerate(zip(weights, biases, strict=True)):
         if layer:
             x = between.onnx(graph.node, x)
@@ -85,6 +99,41 @@ def _encode(graph: "_Graph", v: str, B: np.ndarray, a: np.ndarray) -> str:
     amplitude = graph.constant(a)
     waves = [graph.node("Mul", graph.node(f, phase), amplitude) for f in ("Sin", "Cos")]
     return graph.node("Concat", *waves, axis=1)
+
+
+def _look_up(graph: "_Graph", v: str, levels: Sequence[np.ndarray]) -> str:
+    """The values of grids over the unit cube at v, linear along each axis."""
+    inside = graph.node("Clip", v, 0.0, 1.0)
+    return graph.node(
+        "Concat", *(_interpolate(graph, inside, level) for level in levels), axis=1
+    )
+
+
+def _interpolate(graph: "_Graph", v: str, level: np.ndarray) -> str:
+    side, d = level.shape[0], level.ndim - 1
+    if side**d > EXACT:
+        raise InputError(
+            f"a grid of {side}^{d} points is beyond the {EXACT} that float32 in ONNX "
+            "can number; fit a `multigrid` with a smaller side"
+        )
+    table = graph.constant(level.reshape(-1, level.shape[-1]))
+    strides = np.asarray([side ** (d - 1 - i) for i in range(d)])
+    place = graph.node("Mul", v, float(side - 1))
+    below = graph.node("Min", graph.node("Floor", place), float(side - 2))
+    part = graph.node("Sub", place, below)
+    first = graph.node("MatMul", below, graph.constant(strides[:, None]))
+    columns = np.eye(d)[:, :, None]
+    up = [graph.node("MatMul", part, graph.constant(column)) for column in columns]
+    down = [graph.node("Sub", 1.0, weight) for weight in up]
+    total = ""
+    for corner in itertools.product((0, 1), repeat=d):
+        number = graph.node("Add", first, float(np.dot(corner, strides)))
+        row = graph.node("Cast", number, to=INT64)
+        value = graph.node("Flatten", graph.node("Gather", table, row), axis=1)
+        for i, bit in enumerate(corner):
+            value = graph.node("Mul", value, up[i] if bit else down[i])
+        total = graph.node("Add", total, value) if total else value
+    return total
 
 
 def _check(weights: list[np.ndarray], biases: list[np.ndarray], fan_in: int) -> None:
@@ -119,14 +168,14 @@ class _Graph:
         operator: str,
         *inputs: str | float,
         result: str = "",
-        axis: int | None = None,
+        **attributes: int,
     ) -> str:
         names = [x if isinstance(x, str) else self.constant(x) for x in inputs]
         result = result or f"x{len(self._nodes)}"
         message = b"".join(_text(1, name) for name in names) + _text(2, result)
         message += _text(3, f"{operator}_{result}") + _text(4, operator)
-        if axis is not None:
-            attribute = _text(1, "axis") + _integer(3, axis) + _integer(20, 2)
+        for name, value in attributes.items():
+            attribute = _text(1, name) + _integer(3, value) + _integer(20, 2)
             message += _field(5, attribute)
         self._nodes.append(_field(1, message))
         return result
