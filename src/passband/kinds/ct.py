@@ -3,10 +3,10 @@
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.ndimage import uniform_filter1d
@@ -19,7 +19,7 @@ from ..forward.radon import radon
 from ..plot.reconstructions import reconstructions
 from ..plot.sinogram import sinogram_figure
 from ..reconstruct.backprojection import largest_density
-from ..reconstruct.baselines import baselines
+from ..reconstruct.baselines import baselines, recipes
 from ..tasks.ct import (
     CTTask,
     against_truth,
@@ -48,10 +48,13 @@ from .kind import (
     Kind,
     Listener,
     Network,
+    Reconstruction,
     Rendered,
+    Shown,
     Training,
     TrialSize,
     Units,
+    judged_by,
 )
 from .model_facts import shape_of
 from .options import CTOptions, TrainOptions
@@ -208,18 +211,15 @@ class CTKind(Kind):
         *,
         seconds: float | None = None,
     ) -> Evaluation:
-        (views, bins), word = self.data.values.shape, str(training.mapping)
+        bins, word = self.bins, str(training.mapping)
         whole = self._task(bins)
         ours = task.predict(field)
         seen = whole.forward(jnp.asarray(ours))
         metrics = self._scores(ours) | whole.errors(seen)
         listener.progress("the baselines", often=False)
-        cpu = jax.default_backend() == "cpu"
-        grid = min(bins, max(64, CPU_SAMPLES // (views * bins))) if cpu else bins
         late: list[str] = []
-        others = baselines(
-            self._task(grid), steps=300 if cpu else 1000, seconds=seconds,
-            on_skip=late.append,
+        others = {} if not self.beside else baselines(
+            self._coarse(), steps=free_steps(), seconds=seconds, on_skip=late.append
         )  # fmt: skip
         scores = {
             name: self._scores(x) | whole.errors(whole.forward(jnp.asarray(x)))
@@ -261,7 +261,27 @@ class CTKind(Kind):
             figures=figures,
             baselines=scores,
             more=more,
+            shown=lambda: self._shown(ours),
         )
+
+    def _coarse(self) -> CTTask:
+        """The task of the baselines, on a grid that a CPU has time for."""
+        (views, bins) = self.data.values.shape
+        few = min(bins, max(64, CPU_SAMPLES // (views * bins)))
+        return self._task(few if on_cpu() else bins)
+
+    def classical(self, room: int) -> dict[str, Callable[[], Reconstruction]]:
+        del room
+        whole = self._task(self.bins)
+
+        def judge(x: np.ndarray) -> Reconstruction:
+            errors = whole.errors(whole.forward(jnp.asarray(x)))
+            return Reconstruction(self._scores(x) | errors, self._shown(x))
+
+        return judged_by(judge, recipes(self._coarse(), steps=free_steps()))
+
+    def _shown(self, values: np.ndarray) -> Shown:
+        return Shown(self.high * values, self.truth)
 
     def _scores(self, values: np.ndarray) -> dict[str, float]:
         if self.truth is None:
@@ -281,6 +301,11 @@ class CTKind(Kind):
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:
         return render_picture(field, about, options, listener)
+
+
+def free_steps() -> int:
+    """Of gradient descent on a free grid."""
+    return 300 if on_cpu() else 1000
 
 
 def _in_units(truth: np.ndarray, data: Sinogram, options: CTOptions) -> Truth:

@@ -127,6 +127,34 @@ class Health:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Shown:
+    """What is laid beside the same of other methods."""
+
+    values: np.ndarray
+    """A picture, (rows, columns) or (rows, columns, 3), or samples, (n,)."""
+    truth: "np.ndarray | None" = None
+    """The same of the truth, where it is known."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reconstruction:
+    """What a classical method makes of the same data."""
+
+    metrics: dict[str, float]
+    shown: Shown
+    bytes: int | None = None
+    """Of the file that it is kept in, where that is the point of it."""
+
+
+def judged_by(
+    judge: Callable[[np.ndarray], Reconstruction],
+    recipes: Mapping[str, Callable[[], np.ndarray]],
+) -> dict[str, Callable[[], Reconstruction]]:
+    """Each recipe followed by its judgement."""
+    return {name: lambda make=make: judge(make()) for name, make in recipes.items()}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Evaluation:
     """How good a trained field is, and what to show of it; whoever asks writes it."""
 
@@ -141,6 +169,8 @@ class Evaluation:
     """Metrics of other methods on the same data."""
     more: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Further entries of the result: `evaluated`, `grid`, `bytes`, ..."""
+    shown: Callable[[], Shown] | None = None
+    """One picture to lay beside those of other methods."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -199,6 +229,8 @@ class Kind(abc.ABC):
     warnings: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     notes: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     """What else a reader may want to know."""
+    beside: bool = dataclasses.field(default=True, kw_only=True)
+    """Whether an evaluation works out classical methods too."""
     sha256: str | None = dataclasses.field(default=None, kw_only=True)
     """Of data that came from memory; None stands for the files of `inputs`."""
 
@@ -286,6 +318,15 @@ class Kind(abc.ABC):
             seconds: about as long as it may take; less of the data is evaluated, and
                 `more` says so, where all would take longer.
         """
+
+    def classical(self, room: int) -> dict[str, Callable[[], Reconstruction]]:
+        """What there is for these data without a network, each made when called.
+
+        Args:
+            room: bytes of the network that it is compared with.
+        """
+        del room
+        return {}
 
     @classmethod
     @abc.abstractmethod

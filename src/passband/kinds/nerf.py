@@ -2,6 +2,7 @@
 
 import dataclasses
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,9 @@ from .kind import (
     Kind,
     Listener,
     Network,
+    Reconstruction,
     Rendered,
+    Shown,
     Training,
     TrialSize,
     Units,
@@ -241,7 +244,23 @@ class NerfKind(Kind):
             figures=figures,
             baselines=baselines,
             more=more,
+            shown=lambda: Shown(np.clip(pictures[0], 0, 1), task.shown.truth()[0]),
         )
+
+    def classical(self, room: int) -> dict[str, Callable[[], Reconstruction]]:
+        """The photograph that was taken nearest to each test view."""
+        del room
+        scored, _ = self._scored()
+        if scored is None:
+            return {}
+
+        def nearest() -> Reconstruction:
+            seen = nearest_photographs(self.scene.train, scored)
+            truth = scored.pixels / 255
+            level = float(psnr_of_views(seen, truth).mean())
+            return Reconstruction({"psnr_test": level}, Shown(seen[0], truth[0]))
+
+        return {"nearest photograph": nearest}
 
     def _about(self) -> dict[str, Any]:
         """What `render` needs to know of the scene."""
@@ -302,8 +321,12 @@ def _preview(task: NerfTask, field: Field) -> np.ndarray:
 
 def nearest_psnr(train: Photographs, test: Photographs) -> float:
     """Mean PSNR of showing, for every test view, the photograph taken nearest to it."""
-    nearest = train.pixels[apart(train, test).argmin(axis=1)] / 255
-    return psnr_of_views(nearest, test.pixels / 255).mean()
+    return psnr_of_views(nearest_photographs(train, test), test.pixels / 255).mean()
+
+
+def nearest_photographs(train: Photographs, test: Photographs) -> np.ndarray:
+    """For every test view, the photograph taken nearest to it."""
+    return train.pixels[apart(train, test).argmin(axis=1)] / 255
 
 
 def apart(train: Photographs, test: Photographs) -> np.ndarray:

@@ -1,7 +1,6 @@
 """A mesh file: PLY, OBJ, STL, NPZ."""
 
 import dataclasses
-import io
 import json
 import math
 import warnings
@@ -17,7 +16,7 @@ from ..data.store import cache_folder
 from ..errors import InputError
 from ..export.chamfer import chamfer
 from ..export.mesh import BatchField, Extracted, extract, write_mesh
-from ..export.normals import Camera, field_normals, mesh_normals, on_white
+from ..export.normals import Camera, field_normals, mesh_normals, on_white, png_of
 from ..field import Field
 from ..labels.occupancy import Labeller, embree_missing
 from ..labels.pool import ShapeLabels, load_labels, make_labels
@@ -33,6 +32,7 @@ from .kind import (
     Listener,
     Network,
     Rendered,
+    Shown,
     Training,
     TrialSize,
     Units,
@@ -145,12 +145,14 @@ class ShapeKind(Kind):
             seen = mesh_normals(surface.vertices, surface.faces, camera=camera)
         picture = on_white(seen)
 
+        def truth() -> np.ndarray:
+            return on_white(mesh_normals(mesh.vertices, mesh.faces, camera=camera))
+
         def figures() -> dict[str, Any]:
-            truth = mesh_normals(mesh.vertices, mesh.faces, camera=camera)
-            pair = np.concatenate([on_white(truth), picture], axis=1)
+            pair = np.concatenate([truth(), picture], axis=1)
             return {
                 "triptych": triptych(*self._slice(field)),
-                "Normals: the mesh on the left, the field on the right": _png(pair),
+                "Normals: the mesh on the left, the field on the right": png_of(pair),
             }
 
         pool, about = self.labels.pool, self.labels.about
@@ -176,6 +178,7 @@ class ShapeKind(Kind):
             preview=lambda: picture / 255,
             figures=figures,
             more={"bytes": size, "labels": labels},
+            shown=lambda: Shown(picture / 255, truth() / 255),
         )
 
     def _surface(self, field: Field, cells: int) -> Extracted | None:
@@ -315,14 +318,6 @@ def _labels(
         ),
     )
     return labels, slow
-
-
-def _png(picture: np.ndarray) -> bytes:
-    from PIL import Image
-
-    stream = io.BytesIO()
-    Image.fromarray(picture).save(stream, "PNG")
-    return stream.getvalue()
 
 
 def _camera(field: BatchField, box: Box, options: Any) -> Camera:

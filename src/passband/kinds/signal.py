@@ -26,6 +26,7 @@ from .kind import (
     Listener,
     Network,
     Rendered,
+    Shown,
     Training,
     TrialSize,
     Units,
@@ -136,6 +137,7 @@ class SignalKind(Kind):
                 ),
             },
             more=more,
+            shown=lambda: Shown(seen[:, 0], truth[:, 0]),
         )
 
     @classmethod
