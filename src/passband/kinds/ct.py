@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +46,7 @@ from .kind import (
     History,
     Kind,
     Listener,
+    Make,
     Network,
     Reconstruction,
     Rendered,
@@ -270,7 +270,7 @@ class CTKind(Kind):
         few = min(bins, max(64, CPU_SAMPLES // (views * bins)))
         return self._task(few if on_cpu() else bins)
 
-    def classical(self, room: int) -> dict[str, Callable[[], Reconstruction]]:
+    def classical(self, room: int) -> dict[str, Make]:
         del room
         whole = self._task(self.bins)
 

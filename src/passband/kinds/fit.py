@@ -260,7 +260,7 @@ def _config(
     if asked.file is not None:
         config["file"] = str(Path(asked.file).resolve())
     config["sha256"] = kind.digest(asked)
-    config["every"] = _every(task.step_points)
+    config["every"] = entry_steps(task.step_points)
     return config
 
 
@@ -269,7 +269,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else "one's own"
 
 
-def _every(points: int) -> int:
+def entry_steps(points: int) -> int:
     """Steps between two entries of the history, of so many points each."""
     if jax.default_backend() != "cpu":
         return 25

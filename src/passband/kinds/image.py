@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -24,6 +23,7 @@ from .kind import (
     Evaluation,
     Kind,
     Listener,
+    Make,
     Network,
     Reconstruction,
     Rendered,
@@ -140,7 +140,7 @@ class ImageKind(Kind):
             shown=lambda: Shown(_colours(prediction), _colours(truth)),
         )
 
-    def classical(self, room: int) -> dict[str, Callable[[], Reconstruction]]:
+    def classical(self, room: int) -> dict[str, Make]:
         """Interpolation of the pixels held out; where none are, a JPEG as small as the
         network."""
         holdout, seed = self.options.holdout, self.options.seed
@@ -153,20 +153,20 @@ class ImageKind(Kind):
             shown = Shown(_colours(seen), _colours(truth))
             return Reconstruction(task.scores(seen), shown, bytes)
 
-        if holdout == "none":
+        def jpeg() -> Reconstruction | None:
             found = jpeg_within(truth, room)
-            return (
-                {}
-                if found is None
-                else {"JPEG": lambda: judged(found.values, found.bytes)}
-            )
+            return None if found is None else judged(found.values, found.bytes)
+
+        if holdout == "none":
+            return {"JPEG": jpeg}
         if holdout == "quarter":
             known = truth[::2, ::2]
             by = functools.partial(enlarged_by, known=known, shape=(h, w))
+            smooth: dict[str, Make] = {"spline": lambda: judged(spline(known, (h, w)))}
             return {
                 name: lambda kernel=kernel: judged(by(kernel))
                 for name, kernel in KERNELS.items()
-            } | {"spline": lambda: judged(spline(known, (h, w)))}
+            } | smooth
         index = np.asarray(task.train)
         fill = functools.partial(
             scattered, index, truth.reshape(-1, c)[index], shape=(h, w)

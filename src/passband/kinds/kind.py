@@ -146,10 +146,14 @@ class Reconstruction:
     """Of the file that it is kept in, where that is the point of it."""
 
 
+Make = Callable[[], Reconstruction | None]
+"""Makes a reconstruction; None where it cannot be made of these data."""
+
+
 def judged_by(
     judge: Callable[[np.ndarray], Reconstruction],
     recipes: Mapping[str, Callable[[], np.ndarray]],
-) -> dict[str, Callable[[], Reconstruction]]:
+) -> dict[str, Make]:
     """Each recipe followed by its judgement."""
     return {name: lambda make=make: judge(make()) for name, make in recipes.items()}
 
@@ -319,7 +323,7 @@ class Kind(abc.ABC):
                 `more` says so, where all would take longer.
         """
 
-    def classical(self, room: int) -> dict[str, Callable[[], Reconstruction]]:
+    def classical(self, room: int) -> dict[str, Make]:
         """What there is for these data without a network, each made when called.
 
         Args:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ from .kind import (
     History,
     Kind,
     Listener,
+    Make,
     Network,
     Reconstruction,
     Rendered,
@@ -277,7 +277,7 @@ class MriKind(Kind):
         limit = CPU_WORK // math.prod(self.data.sides) if on_cpu() else 1000
         return int(np.clip(limit, 20, 1000))
 
-    def classical(self, room: int) -> dict[str, Callable[[], Reconstruction]]:
+    def classical(self, room: int) -> dict[str, Make]:
         del room
         whole = self._task(self.data, 1)
         return judged_by(

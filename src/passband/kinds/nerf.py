@@ -2,7 +2,6 @@
 
 import dataclasses
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from .kind import (
     History,
     Kind,
     Listener,
+    Make,
     Network,
     Reconstruction,
     Rendered,
@@ -247,7 +247,7 @@ class NerfKind(Kind):
             shown=lambda: Shown(np.clip(pictures[0], 0, 1), task.shown.truth()[0]),
         )
 
-    def classical(self, room: int) -> dict[str, Callable[[], Reconstruction]]:
+    def classical(self, room: int) -> dict[str, Make]:
         """The photograph that was taken nearest to each test view."""
         del room
         scored, _ = self._scored()

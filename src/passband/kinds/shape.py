@@ -1,6 +1,7 @@
 """A mesh file: PLY, OBJ, STL, NPZ."""
 
 import dataclasses
+import functools
 import json
 import math
 import warnings
@@ -145,11 +146,8 @@ class ShapeKind(Kind):
             seen = mesh_normals(surface.vertices, surface.faces, camera=camera)
         picture = on_white(seen)
 
-        def truth() -> np.ndarray:
-            return on_white(mesh_normals(mesh.vertices, mesh.faces, camera=camera))
-
         def figures() -> dict[str, Any]:
-            pair = np.concatenate([truth(), picture], axis=1)
+            pair = np.concatenate([self._normals, picture], axis=1)
             return {
                 "triptych": triptych(*self._slice(field)),
                 "Normals: the mesh on the left, the field on the right": png_of(pair),
@@ -178,8 +176,14 @@ class ShapeKind(Kind):
             preview=lambda: picture / 255,
             figures=figures,
             more={"bytes": size, "labels": labels},
-            shown=lambda: Shown(picture / 255, truth() / 255),
+            shown=lambda: Shown(picture / 255, self._normals / 255),
         )
+
+    @functools.cached_property
+    def _normals(self) -> np.ndarray:
+        """Those of the mesh, as a picture."""
+        mesh, camera = self.mesh, Camera.seeing(self.mesh.vertices)
+        return on_white(mesh_normals(mesh.vertices, mesh.faces, camera=camera))
 
     def _surface(self, field: Field, cells: int) -> Extracted | None:
         """The field's surface in the unit cube; None where it says one thing only."""
