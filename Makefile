@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test lint format clean
 
 demo: $(VENV)/.installed
-	$(BIN)/passband demo
+	$(BIN)/passband demo --overwrite
 
 test: lint
 	$(BIN)/pytest

@@ -12,6 +12,7 @@ import optax
 from .auto import Auto
 from .errors import InputError
 from .field import Field
+from .file_gate import allowing
 from .kinds.choose import choose_for
 from .kinds.fit import choose_mapping, model_facts, result_of
 from .kinds.fit import fit as fit_kind
@@ -73,7 +74,9 @@ def read(path: Any, kind: str | None = None, **options: Any) -> Kind:
     given = {k: v for k, v in options.items() if v is not None}
     if path is not None:
         given["file"] = str(path)
-    return row.load().read(make_options(row.options, _known(given)))
+    asked = make_options(row.options, _known(given))
+    with allowing(asked.max_input):
+        return row.load().read(asked)
 
 
 def fit(
@@ -347,7 +350,8 @@ def _data(
     asked = make_options(row.options, everything)
     if folder is not None:
         asked = resumed_options(asked, set(everything), folder.config, name)
-    return row.load().read(asked, listener)
+    with allowing(asked.max_input):
+        return row.load().read(asked, listener)
 
 
 def _known(given: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,6 @@ null), and whatever the task adds: `task`, `mapping`, `shape`, `low`,
     y = output(x), in the user's units low + (high - low) * y
 """
 
-import json
 import math
 import os
 import struct
@@ -23,15 +22,15 @@ from typing import Any, BinaryIO
 
 import jax.numpy as jnp
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from .activations import ACTIVATIONS
 from .atomic_write import write_bytes
-from .errors import InputError
+from .errors import InputError, one_line
 from .field import MLP, OUTPUTS, Field
-from .json_text import to_json
+from .file_gate import check_file, decoding, open_file
+from .json_text import from_json, to_json
 from .mappings import FourierFeatures, Identity
 
 FORMAT = 1
@@ -65,12 +64,12 @@ def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
 def model_path(path: str | os.PathLike) -> Path:
     """The model file of a path, which may be that of the run folder it is in."""
     path = Path(path)
-    if not path.is_dir():
+    if not os.path.isdir(path):
         return path
     inside = path / "model.safetensors"
-    if inside.exists():
+    if os.path.exists(inside):
         return inside
-    if (path / "config.json").exists():
+    if os.path.exists(path / "config.json"):
         raise InputError(
             f"folder `{path}` has no model.safetensors yet: its fit has not ended; "
             f"`passband fit ... --resume --out {path}` goes on with it"
@@ -121,20 +120,12 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What a model file says and holds, each number checked before it is used."""
-    if not path.exists():
-        raise InputError(f"model `{path}` does not exist")
-    if not path.is_file():
-        raise InputError(f"model `{path}` is not a file")
-    try:
-        with path.open("rb") as stream:
-            about, data = _read_header(path, stream)
-            data += stream.read()
-    except OSError as error:
-        raise InputError(f"cannot read model `{path}`: {error.strerror}") from error
-    try:
+    what = "a model.safetensors"
+    check_file(path, what)
+    with decoding(path, what), open_file(path, what) as stream:
+        about, data = _read_header(path, stream)
+        data += stream.read()
         tensors = load_tensors(data)
-    except (SafetensorError, ValueError, TypeError, LookupError) as error:
-        raise _broken(path, str(error)) from None
     for name, tensor in tensors.items():
         if tensor.dtype != np.float32:
             raise _broken(path, f"`{name}` is {tensor.dtype}, not float32")
@@ -154,11 +145,11 @@ def _read_header(path: Path, stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
         raise _broken(path, "it does not begin with a header, as those do")
     text = stream.read(size)
     try:
-        header = json.loads(text)
-        about = json.loads(header["__metadata__"]["passband"])
+        header = from_json(text)
+        about = from_json(header["__metadata__"]["passband"])
         ends = [v["data_offsets"][1] for k, v in header.items() if k != "__metadata__"]
         want, have = max([0, *ends]), total - 8 - size
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         raise _broken(path, "its header is not that of a passband model") from None
     if not isinstance(about, dict) or _depth(about) > _DEEPEST:
         raise _broken(path, "its header is not that of a passband model")
@@ -212,5 +203,5 @@ def _depth(value: Any, level: int = 0) -> int:
 
 
 def _broken(path: Path, why: str) -> InputError:
-    why = why if len(why) <= 200 else f"{why[:200]}..."  # it may quote the file
-    return InputError(f"`{path}` is not a passband model: {why}")
+    # It may quote the file.
+    return InputError(f"`{path}` is not a passband model: {one_line(why)}")

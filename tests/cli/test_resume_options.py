@@ -72,10 +72,11 @@ def test_the_same_command_with_resume_added_works(run, quick, capsys, image_run)
         ("--seed 3", "`--seed` (=3) disagrees"),
         ("--holdout quarter", "`--holdout` (=quarter) disagrees"),
         ("--steps 10", "`--steps` (=10) disagrees with the run, which has 25; it may"),
-        ("photo.png", "FILE (=photo.png) disagrees"),
+        ("other.png", "FILE (=other.png) disagrees"),
     ],
 )
-def test_options_that_disagree_are_refused(run, fails, words, message):
+def test_options_that_disagree_are_refused(run, fails, words, message, picture):
+    Image.fromarray(picture[::-1]).save("other.png")
     before = {p: p.read_bytes() for p in run.rglob("*") if p.is_file()}
     assert message in fails("fit", "image", "--resume", "--out", "run", *words.split())
     assert before == {p: p.read_bytes() for p in run.rglob("*") if p.is_file()}

@@ -57,6 +57,9 @@ FIGURES = {
 }
 
 
+MOST_INPUTS = 8
+
+
 def write_report(
     path: str | os.PathLike[str],
     *,
@@ -90,13 +93,21 @@ def write_report(
         figures = {**figures, "scale": choice_figure(tuned)}
     body = [*_header(title, result, mapping)]
     body += _figures(figures, history, mapping or "run")
-    body += _usage(Path(path), config, result, render_example)
-    body += ["<h2>Configuration</h2>", html.table(html.flatten(config))]
+    body += _usage(config, result, render_example)
+    body += ["<h2>Configuration</h2>", html.table(html.flatten(_shown(config)))]
     body += [f"<footer>passband {html.escape(__version__)}</footer>"]
     text = html.page(title, readable(colour_of(mapping)), body)
     with atomic_write(path) as part:
         # A file's name may hold bytes that are no text.
         part.write_text(text, encoding="utf-8", errors="replace")
+
+
+def _shown(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration; of a scene's hundreds of pictures, how many they are."""
+    inputs = config.get("inputs")
+    if not isinstance(inputs, dict) or len(inputs) <= MOST_INPUTS:
+        return dict(config)
+    return {**config, "inputs": f"{len(inputs)} files, listed in config.json"}
 
 
 def image_bytes(figure: "Figure | bytes") -> bytes:
@@ -179,9 +190,7 @@ def _figures(
     return parts
 
 
-def _usage(
-    path: Path, config: Mapping[str, Any], result: Mapping[str, Any], out: str
-) -> list[str]:
+def _usage(config: Mapping[str, Any], result: Mapping[str, Any], out: str) -> list[str]:
     """Command lines for the folder of the page: render, load, go on."""
     task = str(result.get("task", ""))
     name = Path(str(result.get("model") or "model.safetensors")).name
@@ -202,24 +211,12 @@ def _usage(
     ]
     steps = result.get("steps")
     if task and isinstance(steps, int):
-        source = shlex.quote(_source(path, config))
         # A run that was stopped early goes on to its end first: steps only grow.
         more = max(2 * steps, config.get("steps", 0))
         parts.append(
             html.listing(
                 "Go on training from where it stopped.",
-                f"passband fit {task} {source} --out . --resume --steps {more}",
+                f"passband fit {task} --resume --out . --steps {more}",
             )
         )
     return parts
-
-
-def _source(path: Path, config: Mapping[str, Any]) -> str:
-    """The fitted file as seen from the folder of the page."""
-    name = next((config[k] for k in ("file", "input", "source") if config.get(k)), None)
-    if name is None:
-        return "FILE"
-    try:
-        return os.path.relpath(str(name), path.parent)
-    except ValueError:  # another drive, on Windows
-        return str(name)

@@ -13,6 +13,7 @@ from scipy.ndimage import uniform_filter1d
 
 from ..data.images import read_image
 from ..data.sinograms import Sinogram, parse_angles, read_sinogram
+from ..domain import check_count
 from ..errors import InputError
 from ..field import Field
 from ..forward.radon import radon
@@ -128,6 +129,8 @@ class CTKind(Kind):
             checked = _in_units(truth, data, options)
             truth, said = checked.values, checked.warnings
             truth_range = (image.high - image.low) / checked.factor
+        check_count(data.values.size, f"`{path}`")
+        check_count(data.values.shape[1] ** 2, f"the picture behind `{path}`")
         high = options.high or largest_density(
             data, pixel=options.pixel, offset=options.offset
         )

@@ -1,7 +1,8 @@
 """From data of any kind to a trained field, with or without a run folder."""
 
+import contextlib
 import dataclasses
-import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from ..data.images import write_image
 from ..errors import InputError
 from ..export.report import write_report
 from ..field import Field
+from ..file_gate import allowing, read_json
 from ..mappings import Mapping, nyquist_warning
 from ..model_file import save
 from ..ops.mlp import Precision
@@ -33,6 +35,13 @@ from .choose import choose_for
 from .defaults import on_cpu
 from .kind import SILENT, Evaluation, Kind, Listener, Training
 from .options import TrainOptions
+from .provenance import (
+    environment,
+    file_hashes,
+    names_file,
+    together,
+    went_on_with,
+)
 from .session import Collapse, Sat, sit
 from .table import row_of
 
@@ -65,7 +74,8 @@ class Fitted:
 
 def read_kind(cls: type[Kind], options: Any, listener: Listener = SILENT) -> Kind:
     """Read data, and pass on what their reader says."""
-    kind = cls.read(options, listener)
+    with allowing(options.max_input):
+        kind = cls.read(options, listener)
     for warning in kind.warnings:
         listener.warn(warning)
     for note in kind.notes:
@@ -108,10 +118,13 @@ def fit(
         training = kind.training(asked, mapping)
         training = dataclasses.replace(training, restarts=restarts)
         try:
-            return _fit(
-                kind, asked, training, choice, place, resume, overwrite, minutes,
-                save_every, field, on_log, listener,
-            )  # fmt: skip
+            with contextlib.ExitStack() as owned:
+                if resume is not None:
+                    owned.callback(resume.release)
+                return _fit(
+                    kind, asked, training, choice, place, resume, overwrite, minutes,
+                    save_every, field, on_log, listener, owned,
+                )  # fmt: skip
         except Collapse as error:
             what = f"run `{mapping}` collapsed by step {error.step}: {error}"
             if restarts == RESTARTS:
@@ -162,6 +175,7 @@ def _fit(
     field: Field | None,
     on_log: Callable[[dict[str, float]], bool | None] | None,
     listener: Listener,
+    owned: contextlib.ExitStack,
 ) -> Fitted:
     task = kind.task(training)
     first = training.restarts == 0  # what is said of the data is said once
@@ -200,12 +214,22 @@ def _fit(
         # More steps than it had are a longer schedule, not the end of the old one.
         state = dataclasses.replace(state, rate=begun.state.rate)
         begun = Sat(state, seconds, folder.history())
+        told, earlier = went_on_with(folder.config, config["environment"])
+        if told is not None:
+            listener.warn(told)
+        config |= {"earlier": earlier} if earlier else {}
         folder.configure(config)
         listener.say(f"going on from step {int(state.step)} of {training.steps}")
     elif place is not None:
         folder = RunFolder.create(place, config, overwrite=overwrite)
+        owned.callback(folder.release)
         if choice is not None:
             folder.write_json(CHOICE, dataclasses.asdict(choice))
+    if folder is not None and not folder.lock.works:
+        listener.warn(
+            f"the file system of `{folder.path}` has no locks; see to it that no other "
+            "process fits in this folder"
+        )
     if minutes is not None:
         train = dataclasses.replace(train, minutes=minutes + begun.seconds / 60)
     ended = sit(
@@ -257,9 +281,16 @@ def _config(
             source = training if hasattr(training, f.name) else asked
             config[f.name] = _plain(getattr(source, f.name))
     config["mapping"] = str(training.mapping)
-    if asked.file is not None:
-        config["file"] = str(Path(asked.file).resolve())
-    config["sha256"] = kind.digest(asked)
+    for f in dataclasses.fields(row_of(kind.name).options):
+        if names_file(config.get(f.name), f.metadata):
+            config[f.name] = os.path.realpath(config[f.name])
+    if kind.sha256 is None:
+        hashes = file_hashes(kind.inputs(asked))
+        config["sha256"] = together([found for _, found in hashes])
+        config["inputs"] = dict(hashes)
+    else:
+        config["sha256"] = kind.sha256
+    config["environment"] = environment(training.precision)
     config["every"] = _every(task.step_points)
     return config
 
@@ -302,7 +333,8 @@ def result_of(
         result["model"] = str(folder.path / "model.safetensors")
         kept = folder.path / CHOICE
         if choice is None and "mapping_given" in folder.config and kept.is_file():
-            result["tuned"] = json.loads(kept.read_text())
+            with contextlib.suppress(InputError):  # damaged, it is left out
+                result["tuned"] = read_json(kept)
     if choice is not None:
         result["tuned"] = dataclasses.asdict(choice)
     if found.baselines:

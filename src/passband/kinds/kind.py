@@ -6,7 +6,6 @@ through it; it prints nothing, and opens files only in `read`.
 
 import abc
 import dataclasses
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import (
@@ -21,11 +20,13 @@ import numpy as np
 
 from ..errors import InputError
 from ..field import Field, make_field
+from ..file_gate import allowing
 from ..mappings import AnyKey, Random
 from ..mappings import Mapping as FeatureMapping
 from ..tasks.task import Task
 from .model_facts import range_of
 from .options import TrainOptions
+from .provenance import file_hash, together
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -218,13 +219,7 @@ class Kind(abc.ABC):
         """A hash of the data, so that a run is not resumed with others."""
         if self.sha256 is not None:
             return self.sha256
-        digests = []
-        for path in self.inputs(asked):
-            with path.open("rb") as stream:
-                digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
-        if len(digests) == 1:
-            return digests[0]
-        return hashlib.sha256(" ".join(digests).encode()).hexdigest()
+        return together([file_hash(path) for path in self.inputs(asked)])
 
     @classmethod
     @abc.abstractmethod
@@ -233,7 +228,8 @@ class Kind(abc.ABC):
 
     def again(self, options: Any) -> "Kind":
         """The same data, read with other options."""
-        return type(self).read(options)
+        with allowing(options.max_input):
+            return type(self).read(options)
 
     def default_mapping(self) -> str:
         """Where the options name none."""

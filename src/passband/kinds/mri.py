@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..data.masks import hold_out
-from ..domain import extent_of, xy
+from ..domain import check_count, extent_of, xy
 from ..field import Field
 from ..forward.kspace import to_centred
 from ..mappings import Mapping
@@ -95,6 +95,7 @@ class MriKind(Kind):
     def read(cls, options: MriOptions, listener: Listener = SILENT) -> "MriKind":
         del listener
         data = measurement(options)
+        check_count(math.prod(data.sides), f"`{cls.source(options)}`")
         return cls(options, data.name, data, warnings=data.warnings)
 
     def default_mapping(self) -> str:

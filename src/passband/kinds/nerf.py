@@ -75,7 +75,8 @@ class NerfKind(Kind):
 
     @classmethod
     def inputs(cls, options: NerfOptions) -> list[Path]:
-        return scene_files(cls.source(options))
+        outside = options.allow_outside
+        return scene_files(cls.source(options), allow_outside=outside)
 
     @classmethod
     def read(cls, options: NerfOptions, listener: Listener = SILENT) -> "NerfKind":
@@ -87,6 +88,7 @@ class NerfKind(Kind):
             most=options.longest or (CPU_LONGEST if on_cpu() else LONGEST),
             near=options.near,
             far=options.far,
+            allow_outside=options.allow_outside,
             box=None if options.box is None else _box(options.box),
         )
         samples = options.samples or (CPU_SAMPLES if on_cpu() else SAMPLES)

@@ -53,6 +53,12 @@ class TrainOptions:
     max_memory: str | None = option(
         None, "what training may take, such as 1GiB", metavar="SIZE"
     )
+    max_input: str | None = option(
+        None,
+        "memory that a file may take while it is read, such as 4GiB (default: 64 times "
+        "its size, 640MiB if that is more)",
+        metavar="SIZE",
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +115,7 @@ class ShapeOptions(TrainOptions):
         8, "dense layers, the output layer counted", least=1, most=1000
     )
     labels: str | None = option(
-        None, "labels of this mesh made elsewhere", metavar="FILE"
+        None, "labels of this mesh made elsewhere", metavar="FILE", path=True
     )
     allow_open: bool = option(False, "take a mesh with holes, however large")
 
@@ -128,9 +134,10 @@ class CTOptions(TrainOptions):
         None,
         "of the views, in degrees: START:STOP:COUNT, stop excluded, or a file",
         metavar="ANGLES",
+        path=True,
     )
     simulate: str | None = option(
-        None, "take the sinogram of this picture instead", metavar="IMAGE"
+        None, "take the sinogram of this picture instead", metavar="IMAGE", path=True
     )
     views: int = option(
         20, "angles from 0 to 180 degrees of a simulated one", least=2, most=100_000
@@ -146,7 +153,10 @@ class CTOptions(TrainOptions):
         None, "the largest density (default: from a back-projection)", above=0
     )
     truth: str | None = option(
-        None, "a picture of the true densities, to compare with", metavar="IMAGE"
+        None,
+        "a picture of the true densities, to compare with",
+        metavar="IMAGE",
+        path=True,
     )
     mapping: str | None = option(
         None,
@@ -182,7 +192,10 @@ class MriOptions(TrainOptions):
         default=None,
     )
     simulate: str | None = option(
-        None, "measure this volume or image instead of reading KSPACE", metavar="VOLUME"
+        None,
+        "measure this volume or image instead of reading KSPACE",
+        metavar="VOLUME",
+        path=True,
     )
     fraction: float = option(
         0.13, "share of k-space that is simulated", above=0, most=1
@@ -195,9 +208,11 @@ class MriOptions(TrainOptions):
         "NPY of what was measured (default: where KSPACE is not 0); to simulate also "
         "gaussian (default) or uniform",
         metavar="FILE",
+        path=True,
+        words=("gaussian", "uniform"),
     )
     sens: str | None = option(
-        None, "NPY of coil sensitivities, shaped like KSPACE", metavar="FILE"
+        None, "NPY of coil sensitivities, shaped like KSPACE", metavar="FILE", path=True
     )
     image: str = option(
         "magnitude",
@@ -216,7 +231,7 @@ class MriOptions(TrainOptions):
         None, "size of a voxel along each axis, such as 1,1,2.5", metavar="A,B,C"
     )
     truth: str | None = option(
-        None, "the image, if known: scores are against it", metavar="FILE"
+        None, "the image, if known: scores are against it", metavar="FILE", path=True
     )
     holdout: float = option(
         0.05, "share of the measured k-space kept for testing", least=0, most=0.9
@@ -320,6 +335,9 @@ class NerfOptions(TrainOptions):
         None,
         "centre and side of the scene's cube (default: read or estimated)",
         metavar="X,Y,Z,SIDE",
+    )
+    allow_outside: bool = option(
+        False, "read pictures that the camera file names outside its folder"
     )
 
 

@@ -1,18 +1,21 @@
 """What a run that is resumed was asked for."""
 
 import dataclasses
+import os
 import typing
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import InputError
 from ..options import what_it_must_be
 from ..words import parse_mapping
 from .fit import FREE
+from .provenance import same_file
 from .table import row_of
 
 T = TypeVar("T")
+LOOSENED = {"allow_outside", "max_input"}
+"""Options of a run that may be given anew when it is resumed."""
 
 
 def resumed_options(
@@ -43,6 +46,14 @@ def resumed_options(
                 f"config.json of the run is damaged: it has {theirs!r} for `{f.name}`; "
                 "`overwrite` starts anew"
             )
+        if f.name in given and f.name in LOOSENED:
+            continue
+        if f.name in given and f.metadata.get("path") and _is_moved(mine, theirs):
+            if same_file(mine, str(theirs), config):
+                continue
+            raise InputError(
+                f"`{f.name}` (={mine}) disagrees with the run, which has {theirs}"
+            )
         if f.name in given and not _same(f.name, mine, theirs):
             if f.name == "steps" and mine > theirs:
                 continue
@@ -58,6 +69,10 @@ def _same(name: str, mine: Any, theirs: Any) -> bool:
     """Whether an option says what the run has, be it in other words."""
     if name == "mapping":
         return str(parse_mapping(mine)) == theirs
-    if name == "file":
-        return str(Path(mine).resolve()) == theirs
     return mine == theirs
+
+
+def _is_moved(mine: Any, theirs: Any) -> bool:
+    """Whether two options name files, in other words."""
+    both = isinstance(mine, str) and isinstance(theirs, str)
+    return both and mine != theirs and os.path.exists(mine)

@@ -19,6 +19,9 @@ from ..train.run_folder import RunFolder
 from ..train.state import State
 from .kind import Kind, Listener
 
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a run with its state saved."""
+
 
 class Collapse(Exception):
     """A run has come to where it learns nothing more."""
@@ -112,8 +115,8 @@ def sit(
 
 @contextlib.contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """Notes a first Ctrl-C in a list, so that the run ends where there is a state to
-    save; a second one does not wait."""
+    """Notes a first Ctrl-C, TERM or HUP in a list, so that the run ends where there is
+    a state to save; a second one does not wait."""
     noted: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield noted  # signals are the main thread's
@@ -123,11 +126,16 @@ def _interrupts() -> Iterator[list[int]]:
         noted.append(number)
         signal.signal(number, signal.SIG_DFL)
 
-    previous = signal.signal(signal.SIGINT, note)
+    previous = {s: signal.getsignal(s) for s in STOPS}
+    # One that was told to be deaf stays so: `nohup passband fit ...`.
+    heard = [s for s, handler in previous.items() if handler is not signal.SIG_IGN]
+    for number in heard:
+        signal.signal(number, note)
     try:
         yield noted
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for number in heard:
+            signal.signal(number, previous[number])
 
 
 def progress_line(

@@ -2,7 +2,6 @@
 
 import dataclasses
 import io
-import json
 import math
 import warnings
 from pathlib import Path
@@ -13,12 +12,13 @@ import numpy as np
 
 from ..data.images import write_image
 from ..data.meshes import Mesh, Placement, bounding_box, normalise, read_mesh
-from ..data.store import cache_folder
+from ..data.store import cache_or_none
 from ..errors import InputError
 from ..export.chamfer import chamfer
 from ..export.mesh import BatchField, Extracted, extract, write_mesh
 from ..export.normals import Camera, field_normals, mesh_normals, on_white
 from ..field import Field
+from ..file_gate import read_json
 from ..labels.occupancy import Labeller, embree_missing
 from ..labels.pool import ShapeLabels, load_labels, make_labels
 from ..plot.triptych import triptych
@@ -38,7 +38,7 @@ from .kind import (
     Units,
     share_told,
 )
-from .model_facts import refuse, suffix_of
+from .model_facts import check_room, refuse, suffix_of
 from .options import ShapeOptions, TrainOptions
 from .pace import points_in
 
@@ -215,6 +215,7 @@ class ShapeKind(Kind):
         refuse(options, ("size", "crop", "bits"), "is for pictures, this is a shape")
         box, placement = box_of(field, about), placement_of(about)
 
+        check_room(8 * (options.resolution or 256) ** 2)
         progress = share_told(listener)
 
         def mesh() -> Extracted:
@@ -302,12 +303,13 @@ def _labels(
     if embree_missing():
         slow = ("embreex is not installed; labels are made a slower way",)
     listener.progress(f"labelling {mesh.name}", often=False)
+    cache = cache_or_none()
     labels = make_labels(
         mesh,
         blocks=blocks,
         block=block,
         test_points=TEST_POINTS,
-        cache_dir=cache_folder() / "labels",
+        cache_dir=None if cache is None else cache / "labels",
         allow_open=options.allow_open,
         on_block=lambda done: listener.progress(
             f"labelling {mesh.name}  {done * block / 1e6:.1f} of "
@@ -359,9 +361,9 @@ def _reference(about: dict[str, Any], options: Any) -> Mesh | None:
     if options.reference is not None:
         return read_mesh(options.reference)
     try:
-        text = (Path(about["folder"]) / "config.json").read_text()
-        mesh = read_mesh(Path(json.loads(text)["file"]))
-    except (OSError, ValueError, LookupError, TypeError, InputError):
+        config = read_json(Path(about["folder"]) / "config.json")
+        mesh = read_mesh(Path(config["file"]))
+    except (LookupError, TypeError, InputError):
         return None  # a model that was sent somewhere else
     return mesh if mesh.digest == about.get("digest") else None
 
@@ -391,7 +393,7 @@ def placement_of(about: dict[str, Any]) -> Placement:
 def _numbers(about: dict[str, Any], name: str, shape: tuple[int, ...]) -> np.ndarray:
     try:
         values = np.asarray(about[name], np.float64)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         values = np.full(shape, math.nan)
     if values.shape != shape or not np.isfinite(values).all():
         raise InputError(f"the model's `{name}` (={about.get(name)}) makes no sense")
