@@ -1,6 +1,7 @@
 """The library in one line each: `read`, `fit`, `fit_many`, `tune`."""
 
 import dataclasses
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -368,11 +369,11 @@ def _kind_of_file(path: Any) -> str:
     if path is None:
         raise InputError(f"`kind` is missing; there are {names}")
     place = Path(path)
-    if place.is_dir() or place.suffix.lower() == ".json":
+    if os.path.isdir(place) or place.suffix.lower() == ".json":
         return "nerf"
     if place.suffix.lower() in SUFFIXES:
         return SUFFIXES[place.suffix.lower()]
-    if place.suffix.lower() == ".npy" and place.is_file():
+    if place.suffix.lower() == ".npy" and os.path.isfile(place):
         from .data.arrays import read_npy
 
         array = read_npy(place)

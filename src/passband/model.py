@@ -168,7 +168,7 @@ def load(path: str | os.PathLike[str]) -> Model:
         True
     """
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         path = path / "model.safetensors"
     field, about = load_with_info(path)
     metrics = about.get("metrics")

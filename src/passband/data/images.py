@@ -137,7 +137,7 @@ def write_image(
             write_npy(part, to_user(values, low, high))
         return
     if suffix not in (".png", ".tif", ".tiff"):
-        what = "is a folder" if path.is_dir() else f"ends in `{suffix}`"
+        what = "is a folder" if os.path.isdir(path) else f"ends in `{suffix}`"
         raise InputError(
             f"`{path}` {what}; pictures are written to .png, .tif, .tiff or .npy files"
         )

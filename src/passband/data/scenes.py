@@ -119,7 +119,9 @@ def read_scene(
         near=near, far=far, box=box, notes=notes,
     )  # fmt: skip
     return Scene(
-        name=path.stem if path.is_file() else os.path.basename(os.path.realpath(path)),
+        name=path.stem
+        if os.path.isfile(path)
+        else os.path.basename(os.path.realpath(path)),
         train=train,
         val=splits.get("val"),
         test=splits.get("test"),

@@ -177,7 +177,7 @@ def write_signal(
     if not np.isfinite(values).all():
         raise InputError("`values` holds NaN or infinite values; nothing was written")
     if suffix not in SUFFIXES:
-        what = "is a folder" if path.is_dir() else f"ends in `{suffix}`"
+        what = "is a folder" if os.path.isdir(path) else f"ends in `{suffix}`"
         raise InputError(
             f"`{path}` {what}; signals are written to .npy, .csv or .wav files"
         )

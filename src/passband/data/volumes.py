@@ -180,7 +180,7 @@ _ELLIPSOIDS = (
 
 
 def _read_nifti(path: Path) -> tuple[np.ndarray, Float[np.ndarray, "4 4"]]:
-    from nibabel.nifti1 import Nifti1Image, Nifti1Pair
+    from nibabel.nifti1 import Nifti1Image
     from nibabel.nifti2 import Nifti2Image
 
     cls = Nifti1Image
@@ -190,9 +190,13 @@ def _read_nifti(path: Path) -> tuple[np.ndarray, Float[np.ndarray, "4 4"]]:
         cls = Nifti2Image
     with _plain(path) as stream:
         _check_header(path, cls.header_class.from_fileobj(stream, check=False))
-    image: Nifti1Pair = cls.from_filename(path)
-    affine = np.asarray(image.affine, np.float64)
-    values = np.asanyarray(image.dataobj)
+    with _plain(path) as stream:
+        packed = isinstance(stream, gzip.GzipFile)
+        image: Any = cls.from_stream(stream) if packed else cls.from_filename(path)
+        affine = np.asarray(image.affine, np.float64)
+        values = np.asanyarray(image.dataobj)
+        if packed:
+            stream.read(2**20)  # to its end, where its checksum is
     if values.dtype.kind not in "buifc":
         raise InputError(f"`{path}` holds {values.dtype}; only numbers can be read")
     if not np.isfinite(affine).all():

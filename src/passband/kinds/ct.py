@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ class CTKind(Kind):
     def inputs(cls, options: CTOptions) -> list[Path]:
         files = [cls.source(options)]
         for word in (options.angles, options.truth):
-            if word is not None and Path(word).is_file():
+            if word is not None and os.path.isfile(word):
                 files.append(Path(word))
         return files
 

@@ -1,6 +1,7 @@
 """Photographs of a scene with their cameras."""
 
 import dataclasses
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,7 @@ class NerfKind(Kind):
 
     @classmethod
     def source(cls, options: NerfOptions) -> Path:
-        return super().source(options).resolve()
+        return Path(os.path.realpath(super().source(options)))
 
     @classmethod
     def inputs(cls, options: NerfOptions) -> list[Path]:
