@@ -37,9 +37,7 @@ from .kind import SILENT, Evaluation, Kind, Listener, Training
 from .options import TrainOptions
 from .provenance import (
     environment,
-    file_hashes,
     names_file,
-    together,
     went_on_with,
 )
 from .session import Collapse, Sat, sit
@@ -284,12 +282,7 @@ def _config(
     for f in dataclasses.fields(row_of(kind.name).options):
         if names_file(config.get(f.name), f.metadata):
             config[f.name] = os.path.realpath(config[f.name])
-    if kind.sha256 is None:
-        hashes = file_hashes(kind.inputs(asked))
-        config["sha256"] = together([found for _, found in hashes])
-        config["inputs"] = dict(hashes)
-    else:
-        config["sha256"] = kind.sha256
+    config["sha256"], config["inputs"] = kind.hashes(asked)
     config["environment"] = environment(training.precision)
     config["every"] = _every(task.step_points)
     return config

@@ -26,7 +26,7 @@ from ..mappings import Mapping as FeatureMapping
 from ..tasks.task import Task
 from .model_facts import range_of
 from .options import TrainOptions
-from .provenance import file_hash, together
+from .provenance import file_hashes, together
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -215,11 +215,13 @@ class Kind(abc.ABC):
         """Every file that decides the run; their content is kept as one hash."""
         return [cls.source(options)]
 
-    def digest(self, asked: Any) -> str:
-        """A hash of the data, so that a run is not resumed with others."""
+    def hashes(self, asked: Any) -> tuple[str, dict[str, str]]:
+        """One hash of all the data, so that a run is not resumed with others, and that
+        of each file by its absolute path."""
         if self.sha256 is not None:
-            return self.sha256
-        return together([file_hash(path) for path in self.inputs(asked)])
+            return self.sha256, {}
+        found = file_hashes(self.inputs(asked))
+        return together([each for _, each in found]), dict(found)
 
     @classmethod
     @abc.abstractmethod

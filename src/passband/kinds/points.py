@@ -74,9 +74,9 @@ class PointsKind(Kind):
     def again(self, options: Any) -> "PointsKind":
         return dataclasses.replace(self, options=options)
 
-    def digest(self, asked: Any) -> str:
+    def hashes(self, asked: Any) -> tuple[str, dict[str, str]]:
         data = self.coords.tobytes() + self.values.tobytes()
-        return hashlib.sha256(data).hexdigest()
+        return hashlib.sha256(data).hexdigest(), {}
 
     @property
     def unit_values(self) -> np.ndarray:

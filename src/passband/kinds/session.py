@@ -127,8 +127,9 @@ def _interrupts() -> Iterator[list[int]]:
         signal.signal(number, signal.SIG_DFL)
 
     previous = {s: signal.getsignal(s) for s in STOPS}
-    # One that was told to be deaf stays so: `nohup passband fit ...`.
-    heard = [s for s, handler in previous.items() if handler is not signal.SIG_IGN]
+    # A process that was told to be deaf stays so: `nohup passband fit ...`.
+    deaf = {s for s in STOPS[1:] if previous[s] is signal.SIG_IGN}
+    heard = [s for s in STOPS if s not in deaf]
     for number in heard:
         signal.signal(number, note)
     try:
