@@ -36,7 +36,7 @@ from campaign_inputs import FITS, Sample, make_samples, make_tiny, mutated
 
 LIMIT_SECONDS = 20.0
 LIMIT_BYTES = 2**30
-CHUNK = 500
+CHUNK = 2500
 Found = dict[str, Any]
 
 
@@ -68,10 +68,12 @@ def stderr_kept() -> Iterator[list[str]]:
     kept = os.dup(2)
     with tempfile.TemporaryFile() as sink:
         os.dup2(sink.fileno(), 2)
+        ours = os.fdopen(os.dup(2), "w", errors="backslashreplace")
         try:
-            yield said
+            with contextlib.redirect_stderr(ours):
+                yield said
         finally:
-            sys.stderr.flush()
+            ours.close()
             os.dup2(kept, 2)
             os.close(kept)
             sink.seek(0)
@@ -144,21 +146,23 @@ def command_line(rng: random.Random, folder: Path) -> list[str]:
         words.append(rng.choice(files))
     if verb == "data":
         words += rng.choice(
-            (["list"], ["path", rng.choice(WORDS)], ["fetch", "natural"])
+            (["list"], ["path", rng.choice(WORDS)], ["fetch", rng.choice(WORDS)])
         )
     if verb == "paper":
         words += rng.choice((["list"], ["run", rng.choice(WORDS)], ["draw", "fig2"]))
     for _ in range(rng.randrange(1, 4)):
-        words.append(rng.choice(_flags(verb, words[1] if len(words) > 1 else "")))
-        if rng.random() < 0.9:
-            words.append(rng.choice((*WORDS, *files)))
+        flag, alone = rng.choice(_flags(verb, words[1] if len(words) > 1 else ""))
+        words.append(flag)
+        if not alone and rng.random() < 0.97:
+            words.append(rng.choice((*WORDS, *WORDS, *files)))
     # What would train or measure for long is refused by its output.
     if verb in ("fit", "tune", "bench", "demo", "ntk"):
         words += ["--out", files[0]]
     return words
 
 
-def _flags(verb: str, kind: str) -> list[str]:
+def _flags(verb: str, kind: str) -> list[tuple[str, bool]]:
+    """The flags of a verb, and whether they stand alone."""
     import dataclasses
     import importlib
 
@@ -166,13 +170,17 @@ def _flags(verb: str, kind: str) -> list[str]:
 
     if verb not in ("fit", "tune", "render", "info", "bench", "demo", "ntk", "data",
                     "paper"):  # fmt: skip
-        return ["--help", "--nonsense"]
+        return [("--help", True), ("--nonsense", False)]
     module = importlib.import_module(f"passband.cli.{verb}")
     if verb in ("fit", "tune"):
         options = module.options_of(KINDS[kind if kind in KINDS else "image"])
     else:
         options = module.Options
-    return [f"--{f.name.replace('_', '-')}" for f in dataclasses.fields(options)]
+    return [
+        (f"--{f.name.replace('_', '-')}", f.default is False)
+        for f in dataclasses.fields(options)
+        if not f.metadata.get("positional")
+    ]
 
 
 def attack_commands(count: int, seed: int, folder: Path) -> Found:

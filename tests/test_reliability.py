@@ -556,7 +556,8 @@ def test_libraries_print_nothing_of_their_own(tmp_path, capfd):
         + " endloop\nendfacet\n"
         for face in TETRAHEDRON
     )
-    (tmp_path / "a.stl").write_text(text + "endsolid a\n")
+    broken = text.replace("normal 0 0 1", "normal 0 x", 1)
+    (tmp_path / "a.stl").write_text(broken + "endsolid a\n")
     nifti(tmp_path / "a.nii", datatype=2304)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -42,6 +42,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield part
         _sync(part)
         os.replace(part, path)
+        _sync_folder(path.parent)
     except OSError as error:
         raise unwritable(path, error) from error
     finally:
@@ -113,6 +114,16 @@ def _sync(part: Path) -> None:
     """Wait until the bytes are on the disk."""
     with open(part, "rb+") as stream:
         os.fsync(stream.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Let the new name outlive a loss of power, where the file system can."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _lock(descriptor: int) -> bool:

@@ -41,6 +41,7 @@ LONGEST_TEXT = 256 * 2**20
 LONGEST_JSON = 64 * 2**20
 _MOST_MEMBERS = 10_000  # files in an NPZ archive
 _LOGS = ("tifffile", "nibabel", "nibabel.global", "trimesh", "PIL")
+_NOBODY = logging.NullHandler()
 _room: contextvars.ContextVar[int | None] = contextvars.ContextVar("room", default=None)
 _kinds = {
     stat.S_ISDIR: "is a folder",
@@ -143,16 +144,20 @@ def _said(error: Exception) -> str:
 def _without_chatter() -> Iterator[None]:
     """Keep other libraries' logs and warnings from the terminal."""
     logs = [logging.getLogger(name) for name in _LOGS]
-    before = [log.disabled for log in logs]
+    before = [(log.disabled, log.propagate) for log in logs]
     try:
         for log in logs:
-            log.disabled = True
+            # What those below it say ends here, with nobody.
+            log.disabled, log.propagate = True, False
+            log.addHandler(_NOBODY)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        for log, disabled in zip(logs, before, strict=True):
-            log.disabled = disabled
+        for log, (disabled, propagate) in zip(logs, before, strict=True):
+            log.disabled, log.propagate = disabled, propagate
+            if not disabled:  # else it is quiet already, in a reader around this one
+                log.removeHandler(_NOBODY)
 
 
 _muted, _mute_lock, _kept_stderr = 0, threading.Lock(), -1

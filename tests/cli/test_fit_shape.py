@@ -146,7 +146,7 @@ def test_what_is_no_solid_is_refused_in_one_line(small, fails):
         "empty.obj": "is an empty scene",
         "zero.stl": "is empty",
         "mesh.txt": "a mesh is one of .ply, .obj, .stl, .npz",
-        "none.ply": "is not a file",
+        "none.ply": "does not exist",
     }.items():
         assert reason in fails("fit", "shape", name)
     assert "multiple of 8" in fails("fit", "shape", "balls.obj", "--batch", "100")
@@ -155,4 +155,4 @@ def test_what_is_no_solid_is_refused_in_one_line(small, fails):
     (cached,) = (small / "cache" / "labels").iterdir()
     words = ("fit", "shape", "ball.npz", "--labels")
     assert "holds labels of another mesh (`balls`)" in fails(*words, cached)
-    assert "`none` is not a file" in fails(*words, "none")
+    assert "`none` does not exist" in fails(*words, "none")
