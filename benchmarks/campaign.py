@@ -24,6 +24,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -46,7 +47,10 @@ class Hang(BaseException):
 
 @contextlib.contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Raise `Hang` if it takes longer."""
+    """Raise `Hang` if it takes longer; alarms are the main thread's."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
     def ring(number: int, frame: Any) -> None:
         raise Hang
@@ -78,6 +82,11 @@ def stderr_kept() -> Iterator[list[str]]:
             os.close(kept)
             sink.seek(0)
             said.append(sink.read().decode(errors="replace"))
+
+
+def told(text: str) -> None:
+    """How far it has come."""
+    print(text, file=sys.stderr, flush=True)
 
 
 # Mutated files.
@@ -267,6 +276,7 @@ def attack_kills(count: int, seed: int, folder: Path, only: list[str] | None = N
             found["left"] += [str(p) for p in killed.rglob(".*.part*")]
             job.clear(killed)
             again = 0
+            told(f"{name}: {done} kills, {'equal' if same else 'DIFFERENT'}")
         found["kills"] += done
         found["runs"][name] = {"kills": done, "seconds": round(length, 2)}
     return found
@@ -420,16 +430,17 @@ def attack_disk(count: int, seed: int, folder: Path) -> Found:
             found["ended"] += status == 0
             problem = broken_files(disk)
             # A cache that does not fit costs a warning, not the result.
-            told = status in (0, 2) and "Traceback" not in text
+            fine = status in (0, 2) and "Traceback" not in text
             if status == 2 and "No space left on the disk at" not in text:
                 problem.append("the disk is not named")
             grow(64 * 1024)
             status = forked(job.words(out, True), out, said).wait()
             same = status == 0 and job.content(whole) == job.content(out)
             found["equal"] += same
-            if problem or not told or not same:
+            if problem or not fine or not same:
                 end = said.read_text()[-300:]
                 found["wrong"].append([name, number, problem, text[-400:], end])
+            told(f"disk {number}, {name}: {found['equal']} of {found['moments']} equal")
     return found
 
 
@@ -569,7 +580,7 @@ def in_chunks(count: int, seed: int, folder: Path) -> Found:
                 total[key] = max(total.get(key, 0), value)
             else:
                 total[key] = total.get(key, type(value)()) + value
-        print(f"{first + some} files", file=sys.stderr, flush=True)
+        told(f"{first + some} files")
     return total
 
 

@@ -24,7 +24,7 @@ FITS = {
 _STEPS = {"shape": "300", "nerf": "60", "ct": "120"}
 for _kind, _words in FITS.items():
     _words += ["--mapping", "none", "--layers", "2", "--width", "16", "--batch", "64"]
-    _words += ["--quiet", "--steps", _STEPS.get(_kind, "2000")]
+    _words += ["--quiet", "--steps", _STEPS.get(_kind, "600")]
 
 
 @dataclass(frozen=True)
