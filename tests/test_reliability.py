@@ -137,6 +137,7 @@ def test_tune_refuses_a_file_for_a_folder_before_its_trials(run, tmp_path, fails
     (tmp_path / "file").write_text("mine")
     words = ("tune", "image", run.parent / "photo.png", "--out", tmp_path / "file")
     assert "is a file; give a folder" in fails(*words)
+    assert "is a file, or below one" in fails("fit", *words[1:])
     assert "`--steps` (=0) must be at least 1" in fails("bench", "--steps", "0")
 
 
@@ -497,6 +498,7 @@ def test_names_that_are_too_long(kind, fails):
 def test_odd_arguments_are_one_line(tmp_path, run, fails, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fails("info", "x" * 300)
+    assert "must be at most" in fails("fit", "image", "a.png", "--batch", "9" * 400)
     os.symlink("loop", "loop")
     fails("fit", "nerf", "loop")
     assert "the most views" in fails(

@@ -13,6 +13,7 @@ from typing import Any
 from .errors import InputError
 
 Meta = Mapping[str, Any]
+LARGEST_INT = 2**63 - 1
 
 
 def option(
@@ -64,6 +65,8 @@ def what_it_must_be(value: Any, meta: Meta) -> str | None:
         )
     if not isinstance(value, int | float):
         return None
+    if isinstance(value, int) and abs(value) > LARGEST_INT:
+        return f"at most {LARGEST_INT}"
     if not math.isfinite(value):
         return "a finite number"
     least, most, above = meta["least"], meta["most"], meta["above"]

@@ -15,7 +15,10 @@ class Options(Output):
     stacked, in each precision, beside PyTorch where it is installed."""
 
     points: int | None = option(
-        None, "points a step (default: 65536 on a GPU, 8192 on a CPU)", least=1
+        None,
+        "points a step (default: 65536 on a GPU, 8192 on a CPU)",
+        least=1,
+        most=2**31 - 1,
     )
     runs: str | None = option(
         None, "networks a stack (default: 1,16 on a GPU, 1,4 on a CPU)", metavar="N,N"

@@ -46,6 +46,10 @@ def main(argv: list[str] | None = None) -> int:
     except InputError as error:
         print(f"passband: {one_line(error, LONGEST_MESSAGE)}", file=sys.stderr)
         return 2
+    except MemoryError as error:
+        print(f"passband: there is not enough memory: {one_line(error)}",
+              file=sys.stderr)  # fmt: skip
+        return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

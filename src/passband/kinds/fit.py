@@ -110,6 +110,8 @@ def fit(
         field: where to begin, of a model; drawn anew by default.
         on_log: sees every entry of the history; returning True ends the training.
     """
+    if place is not None and resume is None:
+        RunFolder.check(place, overwrite=overwrite)
     mapping, choice = choose_mapping(kind, asked, listener)
     restarts = 0
     while True:

@@ -39,6 +39,18 @@ class RunFolder:
         cls, path: Path, config: dict[str, Any], *, overwrite: bool = False
     ) -> "RunFolder":
         """A new folder; one that holds a run is refused or, asked to, cleared of it."""
+        cls.check(path, overwrite=overwrite)
+        make_folder(path)
+        folder = cls(path, config, RunLock(path))
+        folder._remove(_OURS)
+        with contextlib.suppress(OSError):  # not there, or with files of the user's
+            folder.checkpoint_path.parent.rmdir()
+        folder.configure(config)
+        return folder
+
+    @staticmethod
+    def check(path: Path, *, overwrite: bool = False) -> None:
+        """An error if `create` would be refused: before the work, not after it."""
         try:
             there = [p for p in path.iterdir() if not _passing(p.name)]
         except FileNotFoundError:
@@ -58,13 +70,6 @@ class RunFolder:
                 f"run folder `{path}` exists; `resume` goes on with it, "
                 "`overwrite` starts anew, `out` names another"
             )
-        make_folder(path)
-        folder = cls(path, config, RunLock(path))
-        folder._remove(_OURS)
-        with contextlib.suppress(OSError):  # not there, or with files of the user's
-            folder.checkpoint_path.parent.rmdir()
-        folder.configure(config)
-        return folder
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
