@@ -4,7 +4,7 @@ import sys
 import time
 import warnings
 
-from .errors import one_line, printable
+from .errors import printable
 
 
 class Progress:
@@ -30,7 +30,7 @@ class Progress:
         now = time.monotonic()
         if not self.shown or (often and now - self._drawn < 0.1):
             return
-        line = one_line(text, 1000)[:79]
+        line = printable(text[:79])
         sys.stderr.write("\r" + line.ljust(self._wide))
         sys.stderr.flush()
         self._drawn, self._wide = now, len(line)

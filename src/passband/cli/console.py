@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any
 
-from ..errors import one_line, printable
+from ..errors import printable
 from ..json_text import to_json
 from .options import as_flags
 
@@ -71,7 +71,7 @@ class Console:
         if late or not often:
             self._clear()
             # A line that wraps cannot be taken back.
-            sys.stderr.write(one_line(text, 1000)[: _columns() - 1])
+            sys.stderr.write(printable(text[: _columns() - 1]))
             sys.stderr.flush()
             self._drawn = now
 
