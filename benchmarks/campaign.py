@@ -188,7 +188,7 @@ def _flags(verb: str, kind: str) -> list[tuple[str, bool]]:
     return [
         (f"--{f.name.replace('_', '-')}", f.default is False)
         for f in dataclasses.fields(options)
-        if not f.metadata.get("positional")
+        if not f.metadata.get("positional") and f.name != "overwrite"
     ]
 
 

@@ -497,6 +497,8 @@ def test_names_that_are_too_long(kind, fails):
 
 def test_odd_arguments_are_one_line(tmp_path, run, fails, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PASSBAND_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     fails("info", "x" * 300)
     assert "must be at most" in fails("fit", "image", "a.png", "--batch", "9" * 400)
     os.symlink("loop", "loop")
