@@ -38,12 +38,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--few", action="store_true", help="Adam and Muon alone")
     args = parser.parse_args()
     cases = {
         "image network": (Shape(), 1),
         "16 image networks": (Shape(), 16),
         "scene": (Shape(points=131_072, out=4), 1),
     }
+    if args.few:
+        del cases["16 image networks"]
     if args.small:
         cases = {"image network": (Shape(1024, 64, 64), 1)}
     rows = []
@@ -52,7 +55,8 @@ def main() -> None:
         ready = {
             word: prepare(shape, runs=runs, steps=few, optimiser=moves)
             for word, moves in OPTIMISERS.items()
-            if runs == 1 or "optax" not in word
+            if (runs == 1 or "optax" not in word)
+            and (not args.few or word in ("adam", "muon"))
         }
         timings = dict(zip(ready, measure(list(ready.values())), strict=True))
         for word, t in timings.items():

@@ -76,6 +76,9 @@ class Variant:
     sigma: float = 1.0
     """Times the paper's scale."""
 
+    leak: float = 0.0
+    """Of the output, while training."""
+
     def moves(self) -> tuple[Any, ...]:
         return self.optimiser, self.share, self.iterations
 
@@ -87,11 +90,12 @@ def optimiser_of(variant: Variant) -> optax.GradientTransformation:
     if variant.optimiser != "muon":
         return optimiser(variant.optimiser)
     if variant.moves() not in _OPTIMISERS:
-        matrices = optax.chain(
-            muon_of_matrices(ITERATIONS[variant.iterations]),
-            optax.scale(variant.share),
-        )
-        both = {True: matrices, False: adam()}
+        if variant.iterations == "optax":
+            matrices = optax.contrib.muon(variant.share)
+        else:
+            few = muon_of_matrices(ITERATIONS[variant.iterations])
+            matrices = optax.chain(few, optax.scale(variant.share))
+        both: Any = {True: matrices, False: adam()}
         _OPTIMISERS[variant.moves()] = optax.partition(both, weight_matrices)
     return _OPTIMISERS[variant.moves()]
 
@@ -120,7 +124,7 @@ def field_of(data: Set, variant: Variant, signal: int, key: int) -> Field:
     return make_field(
         word, key=jax.random.PRNGKey(key), bits2020=True, start=start,
         **data.network,
-    )  # fmt: skip
+    ).with_leak(variant.leak)  # fmt: skip
 
 
 def task_of(data: Set, variant: Variant, signal: int) -> Any:
@@ -138,7 +142,7 @@ def measure(name: str, train: bool, small: bool, variants: list[Variant]) -> lis
     data = SETS[name](train, small)
     groups: dict[Any, list[Variant]] = collections.defaultdict(list)
     for v in variants:
-        groups[v.moves(), steps_of(data, v), v.prior > 0].append(v)
+        groups[v.moves(), steps_of(data, v), v.prior > 0, v.leak].append(v)
     rows = []
     for some in groups.values():
         begun = time.perf_counter()

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from passband.field import Field
@@ -49,7 +48,10 @@ def pictures(name: str, train: bool, small: bool) -> Set:
     tasks = study.tasks(signals, setting)
     side = signals.shape[1]
     index = np.arange(side * side).reshape(side, side)
-    parts = {"psnr_test": index[1::2, 1::2].ravel(), "psnr_train": index[::2, ::2].ravel()}
+    parts = {
+        "psnr_test": index[1::2, 1::2].ravel(),
+        "psnr_train": index[::2, ::2].ravel(),
+    }
     where = np.concatenate(list(parts.values()))
     coords = np.stack([where % side, where // side], -1).astype(np.float32) / side
     count = len(parts["psnr_test"])
@@ -58,7 +60,10 @@ def pictures(name: str, train: bool, small: bool) -> Set:
     def score(k: int, seen: np.ndarray) -> Scores:
         square = np.square(seen - truth[k])
         halves = square[:count], square[count:]
-        return {n: float(-10 * np.log10(h.mean())) for n, h in zip(parts, halves)}
+        return {
+            n: float(-10 * np.log10(h.mean()))
+            for n, h in zip(parts, halves, strict=True)
+        }
 
     return Set(
         [*tasks], study.word("gaussian", name, setting),
@@ -133,7 +138,9 @@ def mesh(train: bool, small: bool) -> Set:
 
     def score(k: int, seen: np.ndarray) -> Scores:
         inside, found = seen[:, 0] > 0.5, {}
-        for (n, s), part in zip(sets.items(), (inside[:count], inside[count:])):
+        for (n, s), part in zip(
+            sets.items(), (inside[:count], inside[count:]), strict=True
+        ):
             found[n] = float((part & s.labels).sum() / (part | s.labels).sum())
         return found
 

@@ -23,7 +23,6 @@ from .kinds.session import Sat
 from .kinds.table import KINDS, row_of
 from .mappings import Mapping
 from .model import Model
-from .ops.mlp import Precision
 from .options import make_options
 from .progress import Progress
 from .train.driver import Config, start, train
@@ -83,6 +82,7 @@ def fit(
     kind: str | None = None,
     mapping: str | Mapping | None = None,
     steps: int | None = None,
+    recipe: str | None = None,
     lr: float | None = None,
     optimiser: str | optax.GradientTransformation | None = None,
     schedule: str | None = None,
@@ -113,9 +113,11 @@ def fit(
             cycles along the longest side of the data). By default "gaussian:auto":
             sigma is chosen from the data.
         steps: of training; by default what the kind and the device ask for.
-        lr: learning rate; by default the kind's for this mapping.
-        optimiser: "adam" (the default), "sgd", "adamw", "muon", or any of optax, such
-            as `optax.adam(1e-3)`, which has its own rate: `lr` is then left out.
+        recipe: how it trains where nothing else is asked: "modern" (the default: Muon
+            with a rate that falls to 0 along a cosine) or "paper" (2020: Adam).
+        lr: learning rate; by default the recipe's for this kind and mapping.
+        optimiser: "muon", "adam", "sgd", "adamw", or any of optax, such as
+            `optax.adam(1e-3)`, which has its own rate: `lr` is then left out.
         schedule: "constant", "cosine" or "decay".
         activation: of the hidden layers: "relu" (the default) or "sine".
         batch: points a step.
@@ -147,7 +149,8 @@ def fit(
     """
     lr, schedule = _rate_of(optimiser, lr, schedule)
     asked = {
-        "mapping": None if mapping is None else str(mapping), "steps": steps, "lr": lr,
+        "mapping": None if mapping is None else str(mapping), "steps": steps,
+        "recipe": recipe, "lr": lr,
         "optimiser": optimiser, "schedule": schedule, "activation": activation,
         "batch": batch, "layers": layers, "width": width, "seed": seed,
         "precision": precision,
@@ -445,5 +448,5 @@ def _train_many(
             on_stack=lambda done: listener.progress(f"{done} signals trained"),
         )  # fmt: skip
         for i, field, history in zip(places, done, histories, strict=True):
-            found[i] = field.with_precision(Precision.FLOAT32), history
+            found[i] = field.with_leak(0.0), history
     return [found[i] for i in range(len(runs))]

@@ -33,6 +33,12 @@ INVERSES: dict[str, Callable[[float], float]] = {
 }
 
 
+def leaking(activation: Callable[[Array], Array], y: Array, leak: float) -> Array:
+    """The activation, its slope larger by `leak`."""
+    out = activation(y)
+    return out + leak * (y - jax.lax.stop_gradient(y)) if leak else out
+
+
 class MLP(eqx.Module):
     """Dense layers, an activation between them: "L layers" are L matrices (0.1)."""
 
@@ -73,6 +79,9 @@ class Field(eqx.Module):
         mlp: the dense layers.
         output: what follows the last layer: `identity`, `sigmoid` or `tanh`.
         precision: of the products in the layers; phases and sums stay in float32.
+        leak: what is added to the slope of the output activation while training, so
+            that no output is ever out of reach: at the flat end of a sigmoid no step
+            moves it. Values are not touched by it.
 
     Example:
         >>> import jax, jax.numpy as jnp, numpy as np, passband as pb
@@ -89,6 +98,7 @@ class Field(eqx.Module):
     mlp: MLP
     output: str = eqx.field(static=True, default="identity")
     precision: Precision = eqx.field(static=True, default=Precision.FLOAT32)
+    leak: float = eqx.field(static=True, default=0.0)
 
     @property
     def trains(self) -> str:
@@ -107,7 +117,7 @@ class Field(eqx.Module):
 
     def batch(self, coords: Any) -> Float[Array, "n c"]:
         """All points at once, (n, d) -> (n, c): what a matrix unit wants."""
-        return OUTPUTS[self.output](self.logits(coords))
+        return leaking(OUTPUTS[self.output], self.logits(coords), self.leak)
 
     def logits(self, coords: Any) -> Float[Array, "n c"]:
         """All points at once, (n, d) -> (n, c), before the output activation."""
@@ -153,7 +163,11 @@ class Field(eqx.Module):
 
     def with_precision(self, precision: Precision) -> "Field":
         """The same field, computing in another precision."""
-        return Field(self.encoding, self.mlp, self.output, precision)
+        return dataclasses.replace(self, precision=precision)
+
+    def with_leak(self, leak: float) -> "Field":
+        """The same field, whose output keeps such a slope while it trains."""
+        return dataclasses.replace(self, leak=leak)
 
     def trainable(self) -> "Field":
         """A pytree of booleans: what gradient descent may move.

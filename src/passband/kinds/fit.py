@@ -214,7 +214,7 @@ def _fit(
         save_every=save_every, on_log=on_log,
     )  # fmt: skip
     listener.progress("evaluating the field, writing the report", often=False)
-    exact = ended.state.field.with_precision(Precision.FLOAT32)
+    exact = ended.state.field.with_precision(Precision.FLOAT32).with_leak(0.0)
     left = None if minutes is None else max(LEAST_SECONDS, 15 * minutes)
     found = kind.evaluate(task, exact, training, listener, seconds=left)
     result = result_of(kind, training, task, ended, found, choice, folder)
@@ -244,7 +244,7 @@ def _begun(field: Field, drawn: Field) -> Field:
             "`model` has another network than was asked for; leave out `mapping`, "
             "`layers`, `width` and `activation`"
         )
-    return field
+    return field.with_leak(drawn.leak)
 
 
 def _config(
@@ -290,6 +290,7 @@ def result_of(
         "task": kind.name,
         "mapping": str(training.mapping),
         "sigma": training.sigma,
+        "recipe": training.recipe,
         "steps": int(ended.state.step),
         "step_points": task.step_points,
         "seconds": round(ended.seconds, 3),

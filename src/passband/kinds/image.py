@@ -63,7 +63,10 @@ class ImageKind(Kind):
         k = stride(h * w)
         # Of the default steps, so that fewer take less time with the same batch.
         batch = points_in_time(train, (h // k) * (w // k), STEPS)
-        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=paper_lr(mapping))
+        return resolve(
+            asked, mapping, steps=STEPS, batch=batch, lr=paper_lr(mapping),
+            muon_lr=2e-3,
+        )  # fmt: skip
 
     def network(self, training: Training | None = None) -> Network:
         values, low, high = self.image.values, self.image.low, self.image.high

@@ -92,6 +92,9 @@ class Training:
     precision: str
     max_memory: int | None
     """Bytes; None is what the device has."""
+    recipe: str
+    leak: float
+    """Of the output while it trains."""
     restarts: int = 0
     """How often the run has collapsed and begun anew."""
 
@@ -109,7 +112,7 @@ class Training:
             width=self.width,
             activation=self.activation,
             **dataclasses.asdict(network),
-        )
+        ).with_leak(self.leak)
 
 
 @dataclasses.dataclass(frozen=True)

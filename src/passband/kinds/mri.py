@@ -112,11 +112,11 @@ class MriKind(Kind):
             # Of the default steps, so that fewer take less time on the same grid.
             steps = int(np.clip(points // count, 300, STEPS))
             batch = min(count, points // steps)
-        return resolve(asked, mapping, steps=steps, batch=batch, lr=lr)
+        return resolve(asked, mapping, steps=steps, batch=batch, lr=lr, muon_lr=2e-3)
 
     def _cpu_points(self, asked: TrainOptions, mapping: Mapping) -> int:
         """Voxels that 2 cores train on in time: more, the smaller the network is."""
-        trained = resolve(asked, mapping, steps=1, batch=1, lr=1.0)
+        trained = resolve(asked, mapping, steps=1, batch=1, lr=1.0, muon_lr=1.0)
         products = sum(math.prod(w.shape) for w in self._shapes(trained).mlp.weights)
         evaluate = math.prod(self.data.sides)
         return int(max(CPU_POINTS * 262_400 / products - 0.4 * evaluate, 1e6))

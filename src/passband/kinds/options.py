@@ -24,16 +24,23 @@ class TrainOptions:
     steps: int | None = option(
         None, "training steps (default: 2000)", least=1, most=STEPS_MOST
     )
-    lr: float | None = option(
-        None, "learning rate (default: the paper's)", above=0, most=1e30
+    recipe: str = option(
+        "modern",
+        "how it trains where nothing else is asked: modern (Muon, a rate that falls to "
+        "0) or paper (2020: Adam)",
+        choices=("modern", "paper"),
     )
-    optimiser: str | tuple = option(
-        "adam", "what moves the weights: adam, sgd, adamw, muon", metavar="NAME"
+    lr: float | None = option(
+        None, "learning rate (default: the recipe's)", above=0, most=1e30
+    )
+    optimiser: str | tuple | None = option(
+        None,
+        "what moves the weights: muon, adam, sgd, adamw (default: the recipe's)",
+        metavar="NAME",
     )
     schedule: str | None = option(
         None,
-        "how the rate goes on: constant, cosine, decay (default: constant, for shapes "
-        "decay)",
+        "how the rate goes on: constant, cosine, decay (default: the recipe's)",
         metavar="NAME",
     )
     activation: str = option("relu", "of the hidden layers: relu, sine", metavar="NAME")

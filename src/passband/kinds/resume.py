@@ -10,6 +10,7 @@ from ..errors import InputError
 from ..options import what_it_must_be
 from ..words import parse_mapping
 from .fit import FREE
+from .recipe import BEFORE
 from .table import row_of
 
 T = TypeVar("T")
@@ -34,7 +35,9 @@ def resumed_options(
     for f in dataclasses.fields(cls):
         if f.name in FREE:
             continue
-        mine, theirs = getattr(options, f.name), config.get(f.name, f.default)
+        mine, theirs = getattr(options, f.name), config.get(f.name)
+        if f.name not in config:
+            theirs = BEFORE.get(f.name, f.default)
         bounded = not f.metadata.get("positional") and theirs is not None
         if not isinstance(theirs, hints[f.name]) or (
             bounded and what_it_must_be(theirs, f.metadata)

@@ -98,7 +98,13 @@ class ShapeKind(Kind):
         # 500 steps at 5e-4 leave everything outside, at 5e-3 they do not.
         lr = float(np.clip(5e-4 * 10_000 / steps, 5e-4, 5e-3))
         return resolve(
-            asked, mapping, steps=steps, batch=batch, lr=lr, schedule="decay"
+            asked,
+            mapping,
+            steps=steps,
+            batch=batch,
+            lr=lr,
+            muon_lr=1e-3,
+            schedule="decay",
         )
 
     def network(self, training: Training | None = None) -> Network:

@@ -58,7 +58,7 @@ class SignalKind(Kind):
         n = len(self.signal.values)
         # Of the default steps, so that fewer take less time with the same batch.
         batch = points_in_time(n, n, STEPS)
-        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=1e-3)
+        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=1e-3, muon_lr=2e-3)
 
     def network(self, training: Training | None = None) -> Network:
         values, low, high = self.signal.values, self.signal.low, self.signal.high
