@@ -18,6 +18,7 @@ from .kinds.fit import fit as fit_kind
 from .kinds.kind import Kind
 from .kinds.options import PointsOptions
 from .kinds.points import Box, points_kind
+from .kinds.prior import choose_prior
 from .kinds.resume import resumed_options
 from .kinds.session import Sat
 from .kinds.table import KINDS, row_of
@@ -230,22 +231,25 @@ def fit_many(
     runs = []
     for kind in kinds:
         if kind.name not in mappings:
-            mappings[kind.name] = choose_mapping(kind, kind.options, listener)
-        word, choice = mappings[kind.name]
+            word, choice = choose_mapping(kind, kind.options, listener)
+            prior = choose_prior(kind, kind.options, word, listener)
+            mappings[kind.name] = word, choice, prior
+        word, choice, prior = mappings[kind.name]
         training = kind.training(kind.options, word)
+        training = dataclasses.replace(training, prior=prior.word)
         task = kind.task(training)
         first, key = jax.random.split(jax.random.key(training.seed))
         field = training.draw(kind.network(training), first)
-        runs.append((kind, choice, training, task, field, key))
+        runs.append((kind, (choice, prior), training, task, field, key))
     trained = _train_many(runs, listener)
     models = []
-    for (kind, choice, training, task, _, key), (done, history) in zip(
+    for (kind, (choice, prior), training, task, _, key), (done, history) in zip(
         runs, trained, strict=True
     ):
         evaluation = kind.evaluate(task, done, training)
         state = start(done, Config(steps=1), key=key)
         ended = Sat(state, history["seconds"][-1], history)
-        result = result_of(kind, training, task, ended, evaluation, choice, None)
+        result = result_of(kind, training, task, ended, evaluation, choice, prior, None)
         result["steps"] = int(history["step"][-1])
         facts = model_facts(result, evaluation)
         models.append(

@@ -89,6 +89,7 @@ def write_report(
 
         figures = {**figures, "scale": choice_figure(tuned)}
     body = [*_header(title, result, mapping)]
+    body += _prior(result.get("prior"))
     body += _figures(figures, history, mapping or "run")
     body += _usage(Path(path), config, result, render_example)
     body += ["<h2>Configuration</h2>", html.table(html.flatten(config))]
@@ -140,6 +141,23 @@ def _header(title: str, result: Mapping[str, Any], mapping: str) -> list[str]:
     if baselines:
         parts += ["<h2>Beside other methods</h2>", html.table(html.flatten(baselines))]
     return parts
+
+
+def _prior(prior: Mapping[str, Any] | None) -> list[str]:
+    """What was added to the loss, and how its weight was chosen."""
+    if not prior:
+        return []
+    tried, weight = prior["tried"], prior["weight"]
+    said = f"Total variation of the field, with a weight of {weight:g}."
+    if not weight:
+        said = "None: no weight of total variation predicts what was held out better."
+    if not tried:
+        return ["<h2>Prior</h2>", f'<p class="note">{html.escape(said)}</p>']
+    said += " Relative errors of what was held out, after a short training with each:"
+    rows = [(f"weight {name}", f"{error:.2%}") for name, error in tried.items()]
+    return [
+        "<h2>Prior</h2>", f'<p class="note">{html.escape(said)}</p>', html.table(rows)
+    ]  # fmt: skip
 
 
 def _known_first(known: Iterable[str], given: Iterable[str]) -> list[str]:

@@ -55,6 +55,7 @@ from .kind import (
 )
 from .model_facts import shape_of
 from .options import CTOptions, TrainOptions
+from .prior import with_prior
 from .render_picture import render_picture
 from .truth import Truth, in_units_of
 
@@ -157,7 +158,8 @@ class CTKind(Kind):
         return Network(2, 1, "sigmoid", start_at(self.data.values.mean() / unit))
 
     def task(self, training: Training) -> CTTask:
-        return self._task(min(self.bins, math.isqrt(training.batch)))
+        task = self._task(min(self.bins, math.isqrt(training.batch)))
+        return with_prior(task, training)
 
     @functools.lru_cache(maxsize=4)  # noqa: B019  a projector is built once for a fit
     def _task(self, grid: int) -> CTTask:

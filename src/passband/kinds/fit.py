@@ -33,6 +33,7 @@ from .choose import choose_for
 from .defaults import on_cpu
 from .kind import SILENT, Evaluation, Kind, Listener, Training
 from .options import TrainOptions
+from .prior import Prior, asked_prior, choose_prior
 from .session import Collapse, Sat, sit
 from .table import row_of
 
@@ -102,14 +103,17 @@ def fit(
         field: where to begin, of a model; drawn anew by default.
         on_log: sees every entry of the history; returning True ends the training.
     """
+    asked_prior(kind, asked)  # what cannot be is refused before anything is chosen
     mapping, choice = choose_mapping(kind, asked, listener)
+    before = None if resume is None else resume.config
+    prior = choose_prior(kind, asked, mapping, listener, config=before)
     restarts = 0
     while True:
         training = kind.training(asked, mapping)
-        training = dataclasses.replace(training, restarts=restarts)
+        training = dataclasses.replace(training, restarts=restarts, prior=prior.word)
         try:
             return _fit(
-                kind, asked, training, choice, place, resume, overwrite, minutes,
+                kind, asked, training, choice, prior, place, resume, overwrite, minutes,
                 save_every, field, on_log, listener,
             )  # fmt: skip
         except Collapse as error:
@@ -154,6 +158,7 @@ def _fit(
     asked: TrainOptions,
     training: Training,
     choice: Choice | None,
+    prior: Prior,
     place: Path | None,
     resume: RunFolder | None,
     overwrite: bool,
@@ -167,7 +172,7 @@ def _fit(
     first = training.restarts == 0  # what is said of the data is said once
     for remark in kind.remarks(task) if first else ():
         listener.say(remark)
-    config = _config(kind, asked, training, task)
+    config = _config(kind, asked, training, task) | prior.config
     if choice is not None:
         config["mapping_given"] = choice.given
     elif resume is not None and "mapping_given" in resume.config:
@@ -217,7 +222,7 @@ def _fit(
     exact = ended.state.field.with_precision(Precision.FLOAT32).with_leak(0.0)
     left = None if minutes is None else max(LEAST_SECONDS, 15 * minutes)
     found = kind.evaluate(task, exact, training, listener, seconds=left)
-    result = result_of(kind, training, task, ended, found, choice, folder)
+    result = result_of(kind, training, task, ended, found, choice, prior, folder)
     fitted = Fitted(
         kind, training, task, kind.finished(exact), ended.history, found, result,
         choice, config,
@@ -283,6 +288,7 @@ def result_of(
     ended: Sat,
     found: Evaluation,
     choice: Choice | None,
+    prior: Prior,
     folder: RunFolder | None,
 ) -> dict[str, Any]:
     """What `passband fit --json` prints."""
@@ -297,7 +303,7 @@ def result_of(
         "device": device_name(),
         "precision": ended.state.field.precision.value,
         "metrics": found.metrics,
-    }
+    } | prior.result
     if folder is not None:
         result["run"] = str(folder.path)
         result["model"] = str(folder.path / "model.safetensors")

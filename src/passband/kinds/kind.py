@@ -97,6 +97,8 @@ class Training:
     """Of the output while it trains."""
     restarts: int = 0
     """How often the run has collapsed and begun anew."""
+    prior: str = "none"
+    """What is added to the loss behind an instrument (`kinds.prior`)."""
 
     @property
     def sigma(self) -> float | tuple[float, ...] | None:
@@ -241,6 +243,10 @@ class Kind(abc.ABC):
     def default_mapping(self) -> str:
         """Where the options name none."""
         return "gaussian:auto"
+
+    def default_prior(self) -> str:
+        """Behind an instrument, where the options name none."""
+        return "none"
 
     @abc.abstractmethod
     def training(self, asked: TrainOptions, mapping: FeatureMapping) -> Training:

@@ -62,6 +62,7 @@ from .kind import (
 from .measured_range import affordable, digest_of, ends_of, rough_of, truth_of
 from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
 from .options import MeasuredOptions, TrainOptions
+from .prior import with_prior
 
 BASELINE_SECONDS, BASELINE_STEPS = 5.0, 300
 """The same for each of the baselines."""
@@ -217,7 +218,7 @@ class MeasuredKind(Kind):
         shapes = shapes.with_precision(precision)
         room, count = training.max_memory or budget(), math.prod(sides)
         fits = microbatch_voxels(shapes, count, 1, room)
-        return self._task(sides, None if fits >= count else fits)
+        return with_prior(self._task(sides, None if fits >= count else fits), training)
 
     @functools.lru_cache(maxsize=4)  # noqa: B019  an instrument is made once for a fit
     def _task(self, sides: tuple[int, ...], at_once: int | None = None) -> LinearTask:

@@ -51,6 +51,7 @@ from .model_facts import shape_of
 from .mri_measurement import Measurement, measurement
 from .options import MriOptions, TrainOptions
 from .pace import points_in
+from .prior import with_prior
 from .render_volume import place_of, render_volume
 
 STEPS = 1000
@@ -145,9 +146,10 @@ class MriKind(Kind):
         room = training.max_memory or budget()
         coils = 1 if self.data.maps is None else len(self.data.maps)
         shapes, count = self._shapes(training), math.prod(sides)
-        return self._task(
-            self.data.cropped(sides), microbatch_voxels(shapes, count, coils, room)
-        )
+        # A prior has volumes of its own, less than one more coil would have.
+        volumes = coils + (training.prior != "none")
+        at_once = microbatch_voxels(shapes, count, volumes, room)
+        return with_prior(self._task(self.data.cropped(sides), at_once), training)
 
     def _task(self, data: Measurement, at_once: int | None) -> MriTask:
         return MriTask(

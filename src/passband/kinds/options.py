@@ -122,7 +122,25 @@ class ShapeOptions(TrainOptions):
 
 
 @dataclasses.dataclass(frozen=True)
-class CTOptions(TrainOptions):
+class InstrumentOptions(TrainOptions):
+    """What may be asked of a fit to measurements of an instrument."""
+
+    prior: str | None = option(
+        None,
+        "what is added to the loss: none, tv (total variation, its weight chosen on "
+        "held-out measurements), or tv:WEIGHT (default: none)",
+        metavar="WORD",
+    )
+    holdout: float = option(
+        0.05, "share of the measurements kept for testing", least=0, most=0.9
+    )
+    patience: int | None = option(
+        None, "stop once the held-out error has not fallen for so many entries", least=1
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class CTOptions(InstrumentOptions):
     """Fit a field of densities to a sinogram (NPY, TIFF): line integrals of parallel
     rays, (views, bins), at angles as scikit-image's radon has them. Or simulate one
     from a picture."""
@@ -173,13 +191,10 @@ class CTOptions(TrainOptions):
         0.05, "share of the rays kept for testing; of the views, if 40 or more",
         least=0, most=0.9,
     )  # fmt: skip
-    patience: int | None = option(
-        None, "stop once the held-out error has not fallen for so many entries", least=1
-    )
 
 
 @dataclasses.dataclass(frozen=True)
-class MriOptions(TrainOptions):
+class MriOptions(InstrumentOptions):
     """Fit an image or volume to measured k-space (NPY), or to k-space simulated from a
     volume (NIfTI, NPY): a field from position to intensity."""
 
@@ -253,7 +268,7 @@ class MriOptions(TrainOptions):
 
 
 @dataclasses.dataclass(frozen=True)
-class MeasuredOptions(TrainOptions):
+class MeasuredOptions(InstrumentOptions):
     """Fit a field to what a linear operator of one's own measured of it."""
 
     mapping: str | None = option(
@@ -268,12 +283,6 @@ class MeasuredOptions(TrainOptions):
         "points a step; fewer than the operator's grid has are a coarser one "
         "(default: all, on a CPU as many as there is time for)",
         least=1,
-    )
-    holdout: float = option(
-        0.05, "share of the measurements kept for testing", least=0, most=0.9
-    )
-    patience: int | None = option(
-        None, "stop once the held-out error has not fallen for so many entries", least=1
     )
 
 

@@ -22,5 +22,3 @@ RECIPES = {
     "modern": Recipe("muon", "cosine", 0.01),
     "paper": Recipe("adam", None, 0.0),
 }
-BEFORE = {"recipe": "paper", "optimiser": "adam"}
-"""What a run has whose config.json does not say: there was nothing else."""
