@@ -6,6 +6,7 @@ through it; it prints nothing, and opens files only in `read`.
 
 import abc
 import dataclasses
+import functools
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from ..errors import InputError
 from ..field import Field, make_field
 from ..mappings import AnyKey, Random
 from ..mappings import Mapping as FeatureMapping
+from ..members import draw_members
 from ..tasks.task import Task
 from .model_facts import range_of
 from .options import TrainOptions
@@ -94,6 +96,8 @@ class Training:
     """Bytes; None is what the device has."""
     restarts: int = 0
     """How often the run has collapsed and begun anew."""
+    members: int = 1
+    """Networks that train side by side, each with its own B and weights."""
 
     @property
     def sigma(self) -> float | tuple[float, ...] | None:
@@ -102,14 +106,15 @@ class Training:
 
     def draw(self, network: Network, key: AnyKey) -> Field:
         """The field before its first step."""
-        return make_field(
+        draw = functools.partial(
+            make_field,
             self.mapping,
-            key=key,
             layers=self.layers,
             width=self.width,
             activation=self.activation,
             **dataclasses.asdict(network),
         )
+        return draw_members(lambda key: draw(key=key), key, self.members)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,6 +132,46 @@ class Health:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Spread:
+    """How far members differ, in the user's units."""
+
+    values: np.ndarray
+    """Standard deviation over the members, on the grid of the data or at points."""
+    error: np.ndarray | None = None
+    """How far their mean is off there, where the truth is known."""
+    pictured: bool = True
+    """Whether the values have a grid."""
+
+
+def spread_of(
+    apart: np.ndarray | None,
+    scale: float,
+    mean: np.ndarray,
+    truth: np.ndarray | None,
+    *,
+    channels: bool = False,
+) -> Spread | None:
+    """The spread of members, of which a single network has none.
+
+    Args:
+        apart: standard deviations as the field has its values.
+        scale: what 1 is in the user's units, in which `mean` and `truth` are.
+        channels: the last axis has channels, over which the mean is taken; without it
+            a last axis of `apart` that `mean` has not is that of a complex number.
+    """
+    if apart is None:
+        return None
+    values = scale * apart
+    if values.ndim > mean.ndim:
+        values = np.linalg.norm(values, axis=-1)
+    error = None if truth is None else np.abs(mean - truth)
+    if channels:
+        values = values.mean(axis=-1)
+        error = None if error is None else error.mean(axis=-1)
+    return Spread(values, error)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Evaluation:
     """How good a trained field is, and what to show of it; whoever asks writes it."""
 
@@ -141,6 +186,8 @@ class Evaluation:
     """Metrics of other methods on the same data."""
     more: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Further entries of the result: `evaluated`, `grid`, `bytes`, ..."""
+    spread: Spread | None = None
+    """Of members."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from ..field import Field
 from ..mappings import Basic, Mapping, NoMapping
 from ..plot.picture_grid import picture_grid
 from ..plot.triptych import triptych
-from ..tasks.nerf import NerfTask, nerf_task, psnr_of_views, views_in
+from ..tasks.nerf import NerfTask, View, nerf_task, psnr_of_views, views_in
 from ..tuning.instruments import nerf_problem
 from ..tuning.problem import Problem
 from .defaults import CPU_POINTS, network_share, on_cpu, resolve
@@ -28,9 +28,11 @@ from .kind import (
     Listener,
     Network,
     Rendered,
+    Spread,
     Training,
     TrialSize,
     Units,
+    spread_of,
 )
 from .options import NerfOptions, TrainOptions
 from .render_scene import depth_picture, render_scene, scene_facts
@@ -41,6 +43,7 @@ SAMPLES, CPU_SAMPLES = 128, 48
 LONGEST, CPU_LONGEST = 800, 100
 # Points of test views evaluated at the end: a quarter of a minute.
 MOST_POINTS, CPU_MOST_POINTS = 4_000_000_000, 2_500_000
+STRIP = 4  # views that the report shows
 PREVIEW_SECONDS = 20.0  # of training between two
 FLAT_SPREAD = 1e-3
 """Spread of a rendered channel, over that of the photographs, below which a network
@@ -222,16 +225,17 @@ class NerfKind(Kind):
                 )
 
         def figures() -> dict[str, Any]:
-            truth, ends = task.shown.truth(), self.scene.space.ends
-            levels = psnr_of_views(pictures[:4], truth[:4])
-            depths = [depth_picture(v.depth, v.opacity, ends) for v in seen[:4]]
-            rows = zip(truth[:4], np.clip(pictures[:4], 0, 1), depths, strict=True)
+            truth, ends = task.shown.truth()[:STRIP], self.scene.space.ends
+            shown = np.clip(pictures[:STRIP], 0, 1)
+            levels = psnr_of_views(pictures[:STRIP], truth)
+            depths = [depth_picture(v.depth, v.opacity, ends) for v in seen[:STRIP]]
+            rows = zip(truth, shown, depths, strict=True)
             grid = picture_grid(
                 [list(row) for row in rows],
                 titles=("Photograph", "Rendered", "Depth"),
                 captions=[["", f"{level:.2f} dB", ""] for level in levels],
             )
-            first = triptych(truth[0], np.clip(pictures[0], 0, 1))
+            first = triptych(truth[0], shown[0])
             return {"triptych": first, "Views": grid}
 
         return Evaluation(
@@ -241,7 +245,17 @@ class NerfKind(Kind):
             figures=figures,
             baselines=baselines,
             more=more,
+            spread=self._spread(seen[:STRIP], task.shown.truth()[:STRIP]),
         )
+
+    def _spread(self, seen: list[View], truth: np.ndarray) -> Spread | None:
+        """That of a few views, side by side."""
+        if seen[0].spread is None:
+            return None
+        apart = np.concatenate([v.spread for v in seen if v.spread is not None], axis=1)
+        mean = np.concatenate([v.colour for v in seen], axis=1)
+        known = np.concatenate([*truth], axis=1)
+        return spread_of(apart, 1.0, mean, known, channels=True)
 
     def _about(self) -> dict[str, Any]:
         """What `render` needs to know of the scene."""
