@@ -12,7 +12,7 @@ from passband.activations import parse_activation
 from passband.errors import InputError
 
 OPSET, IR_VERSION = 17, 8
-OUTPUTS = {"identity": None, "sigmoid": "Sigmoid", "tanh": "Tanh"}
+OUTPUTS = {"identity": None, "sigmoid": "Sigmoid", "tanh": "Tanh", "radiance": None}
 
 
 def onnx_bytes(
@@ -44,6 +44,8 @@ def onnx_bytes(
         biases: (fan_out,) of each layer.
         frequencies: B (m, d), in cycles.
         amplitudes: a (m,), ones where left out.
+        output: `identity`, `sigmoid`, `tanh`, or `radiance` of a scene: the sigmoid of
+            three colours and the ReLU of a density.
         metadata: words kept in the file.
     """
     between = parse_activation(activation)
@@ -79,6 +81,8 @@ def onnx_bytes(
     operator = OUTPUTS[output]
     if operator is not None:
         x = graph.node(operator, x)
+    if output == "radiance":
+        x = _radiance(graph, x)
     if many:
         x = graph.node("ReduceMean", x, axes=[0], keepdims=0)
     x = graph.affine(x, output_scale, output_shift)
@@ -94,6 +98,15 @@ def _encode(graph: "_Graph", v: str, B: np.ndarray, a: np.ndarray) -> str:
     amplitude = graph.constant(a)
     waves = [graph.node("Mul", graph.node(f, phase), amplitude) for f in ("Sin", "Cos")]
     return graph.node("Concat", *waves, axis=B.ndim - 1)
+
+
+def _radiance(graph: "_Graph", x: str) -> str:
+    colour, density = np.array([1.0, 1.0, 1.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0])
+    parts = [
+        graph.node("Mul", graph.node(f, x), graph.constant(mask))
+        for f, mask in (("Sigmoid", colour), ("Relu", density))
+    ]
+    return graph.node("Add", *parts)
 
 
 def _check(weights: list[np.ndarray], biases: list[np.ndarray], fan_in: int) -> None:

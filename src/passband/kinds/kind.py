@@ -358,6 +358,11 @@ class Kind(abc.ABC):
         return low + (high - low) * raw
 
     @classmethod
+    def onnx_output(cls, field: Field) -> str:
+        """What an ONNX model ends with, where that is not all that `in_units` does."""
+        return field.output
+
+    @classmethod
     def units(cls, field: Field, about: dict[str, Any]) -> Units:
         """Those of the user's coordinates."""
         del about

@@ -291,6 +291,10 @@ class NerfKind(Kind):
         return np.concatenate([colour, np.maximum(raw[:, 3:], 0)], axis=1)
 
     @classmethod
+    def onnx_output(cls, field: Field) -> str:
+        return "radiance"
+
+    @classmethod
     def render(
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:

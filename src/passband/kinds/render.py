@@ -90,7 +90,7 @@ def write_onnx(
         input_center=found.center,
         input_scale=scale,
         input_shift=shift,
-        output=field.output,
+        output=field.output if kind is None else kind.onnx_output(field),
         activation=field.mlp.activation,
         output_scale=high - low,
         output_shift=low,
