@@ -245,17 +245,8 @@ class NerfKind(Kind):
             figures=figures,
             baselines=baselines,
             more=more,
-            spread=self._spread(seen[:STRIP], task.shown.truth()[:STRIP]),
+            spread=_spread(task, seen[:STRIP]),
         )
-
-    def _spread(self, seen: list[View], truth: np.ndarray) -> Spread | None:
-        """That of a few views, side by side."""
-        if seen[0].spread is None:
-            return None
-        apart = np.concatenate([v.spread for v in seen if v.spread is not None], axis=1)
-        mean = np.concatenate([v.colour for v in seen], axis=1)
-        known = np.concatenate([*truth], axis=1)
-        return spread_of(apart, 1.0, mean, known, channels=True)
 
     def _about(self) -> dict[str, Any]:
         """What `render` needs to know of the scene."""
@@ -308,6 +299,17 @@ def _lr(mapping: Mapping) -> float:
     if isinstance(mapping, Basic):
         return 5e-3
     return 2e-3 if on_cpu() else 5e-4  # few steps need long ones
+
+
+def _spread(task: NerfTask, seen: list[View]) -> Spread | None:
+    """That of a few views, side by side."""
+    apart = [view.spread for view in seen if view.spread is not None]
+    if not apart:
+        return None
+    mean = np.concatenate([view.colour for view in seen], axis=1)
+    truth = np.asarray(task.shown.pixels[: len(seen)], np.float32) / 255
+    known = np.concatenate([*truth], axis=1)
+    return spread_of(np.concatenate(apart, axis=1), 1.0, mean, known, channels=True)
 
 
 def _preview(task: NerfTask, field: Field) -> np.ndarray:

@@ -27,9 +27,8 @@ def members_facts(members: int, found: Evaluation) -> dict[str, Any]:
     """What the result says of members; of a single network nothing."""
     if members == 1:
         return {}
-    if found.spread is None:
-        return {"members": members}
-    return {"members": members, "spread": float(np.mean(found.spread.values))}
+    spread = None if found.spread is None else float(np.mean(found.spread.values))
+    return {"members": members, "spread": spread}
 
 
 def _flat(values: np.ndarray) -> np.ndarray:
