@@ -128,12 +128,9 @@ def field_of(data: Set, variant: Variant, signal: int, key: int) -> Field:
 
 
 def task_of(data: Set, variant: Variant, signal: int) -> Any:
-    task = data.tasks[signal]
+    task: Any = data.tasks[signal]
     if variant.prior:
-        task = eqx.tree_at(
-            lambda t: t.prior, task, jnp.float32(variant.prior),
-            is_leaf=lambda x: x is None,
-        )  # fmt: skip
+        task = task.with_prior(variant.prior)
     return task
 
 

@@ -91,6 +91,7 @@ def fit(
     batch: int | None = None,
     layers: int | None = None,
     width: int | None = None,
+    members: int | None = None,
     seed: int | None = None,
     precision: str | None = None,
     minutes: float | None = None,
@@ -124,6 +125,9 @@ def fit(
         batch: points a step.
         layers: dense layers, the output layer counted.
         width: channels of a hidden layer.
+        members: networks that are trained side by side, each with its own B and
+            weights, on the same batches; the model is their mean, and `model.spread`
+            says how far they differ. 1 by default.
         seed: of B, the weights, the batches and what is held out; 0 by default.
         precision: of matrix products: "float32" (the default on a CPU), "tf32" or
             "bfloat16" (the default on a GPU).
@@ -153,8 +157,8 @@ def fit(
         "mapping": None if mapping is None else str(mapping), "steps": steps,
         "recipe": recipe, "lr": lr,
         "optimiser": optimiser, "schedule": schedule, "activation": activation,
-        "batch": batch, "layers": layers, "width": width, "seed": seed,
-        "precision": precision,
+        "batch": batch, "layers": layers, "width": width, "members": members,
+        "seed": seed, "precision": precision,
     }  # fmt: skip
     given = {k: v for k, v in asked.items() if v is not None}
     listener = Progress(progress)
@@ -285,7 +289,8 @@ def tune(
         kernel: predict the curve by the kernel too, without training.
         fresh: choose again, though the same was chosen before.
         progress: show a line of progress.
-        options: further arguments of `pb.fit`: `width`, `layers`, `seed`, ...
+        options: further arguments of `pb.fit`: `width`, `layers`, `seed`, ...; a scale
+            is tried with one network, however many `members` the fit is to have.
 
     Example:
         >>> import numpy as np, passband as pb
@@ -406,10 +411,10 @@ def _as_before(model: Model, given: dict[str, Any]) -> dict[str, Any]:
     field = model.field
     own = {
         "mapping": model.mapping, "layers": len(field.mlp.weights),
-        "activation": field.mlp.activation,
+        "activation": field.mlp.activation, "members": field.members,
     }  # fmt: skip
     if len(field.mlp.weights) > 1:
-        own["width"] = int(field.mlp.weights[0].shape[1])
+        own["width"] = int(field.mlp.weights[0].shape[-1])
     return given | own
 
 

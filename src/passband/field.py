@@ -105,6 +105,11 @@ class Field(eqx.Module):
         """Which of the encoding's `a` and `b` gradient descent may move."""
         return self.encoding.trains
 
+    @property
+    def members(self) -> int:
+        """Networks that it is the mean of (`members.Members`); 1 is this one alone."""
+        return 1
+
     def __call__(self, v: Any) -> Float[Array, " c"]:
         """The value of one point, (d,) -> (c,)."""
         v, d = as_points("v", v), self.encoding.dims
@@ -135,7 +140,9 @@ class Field(eqx.Module):
                 return fused_field(coords, B, a, weights, biases)
         return self.mlp(jax.vmap(encoding)(coords), self.precision)
 
-    def predict(self, coords: Any, *, chunk: int | None = None) -> np.ndarray:
+    def predict(
+        self, coords: Any, *, chunk: int | None = None, logits: bool = False
+    ) -> np.ndarray:
         """(n, d) -> (n, c) in float32, chunk by chunk, so that n is not limited.
 
         Args:
@@ -143,6 +150,7 @@ class Field(eqx.Module):
             chunk: points at once. By default 65536, on a CPU 8192: layers of a few
                 megabytes are not handed back to the system between chunks, a fifth of
                 the time.
+            logits: the values before the output activation.
         """
         if chunk is None:
             chunk = 8192 if jax.default_backend() == "cpu" else 65536
@@ -151,6 +159,7 @@ class Field(eqx.Module):
             raise self._wrong_shape(coords.shape)
         out = np.empty((len(coords), self.mlp.biases[-1].shape[-1]), np.float32)
         exact = self.with_precision(Precision.FLOAT32)
+        evaluate = _logits if logits else _batch
         for start in range(0, len(coords), chunk):
             part = coords[start : start + chunk]
             size = len(part)
@@ -158,7 +167,7 @@ class Field(eqx.Module):
             whole = chunk if start else min(chunk, 1 << max(6, (size - 1).bit_length()))
             if size < whole:
                 part = np.pad(part, ((0, whole - size), (0, 0)))
-            out[start : start + size] = _batch(exact, jnp.asarray(part))[:size]
+            out[start : start + size] = evaluate(exact, jnp.asarray(part))[:size]
         return out
 
     def with_precision(self, precision: Precision) -> "Field":
@@ -192,6 +201,11 @@ class Field(eqx.Module):
 @jit_without_autotune
 def _batch(field: Field, coords: Array) -> Array:
     return field.batch(coords)
+
+
+@jit_without_autotune
+def _logits(field: Field, coords: Array) -> Array:
+    return field.logits(coords)
 
 
 Initialiser = Callable[[AnyKey, Sequence[int]], MLP]

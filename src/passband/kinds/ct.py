@@ -16,6 +16,7 @@ from ..data.sinograms import Sinogram, parse_angles, read_sinogram
 from ..errors import InputError
 from ..field import Field
 from ..forward.radon import radon
+from ..members import mean_and_spread
 from ..plot.reconstructions import reconstructions
 from ..plot.sinogram import sinogram_figure
 from ..reconstruct.backprojection import largest_density
@@ -52,6 +53,7 @@ from .kind import (
     Training,
     TrialSize,
     Units,
+    spread_of,
 )
 from .model_facts import shape_of
 from .options import CTOptions, TrainOptions
@@ -212,7 +214,7 @@ class CTKind(Kind):
     ) -> Evaluation:
         (views, bins), word = self.data.values.shape, str(training.mapping)
         whole = self._task(bins)
-        ours = task.predict(field)
+        ours, apart = mean_and_spread(field, task.predict)
         seen = whole.forward(jnp.asarray(ours))
         metrics = self._scores(ours) | whole.errors(seen)
         listener.progress("the baselines", often=False)
@@ -263,6 +265,7 @@ class CTKind(Kind):
             figures=figures,
             baselines=scores,
             more=more,
+            spread=spread_of(apart, self.high, self.high * ours, self.truth),
         )
 
     def _scores(self, values: np.ndarray) -> dict[str, float]:

@@ -64,6 +64,7 @@ def resolve(
         max_memory=room,
         recipe=asked.recipe,
         leak=recipe.leak,
+        members=asked.members,
     )
 
 
@@ -110,9 +111,11 @@ def stuck(
     entry: Mapping[str, float], history: History, empty: Callable[[], float]
 ) -> str | None:
     """What is wrong if the loss of full batches is what it was an entry before, to the
-    bit, and as bad as that of a field of 0: the end of a sigmoid holds it there."""
-    past = history.get("loss", [])
-    if past and entry["loss"] == past[-1] and past[-1] > 0.5 * empty():
+    bit, and as bad as that of a field of 0: the end of a sigmoid holds it there. Of
+    members, one that is stuck is enough."""
+    name = "loss_worst" if "loss_worst" in entry else "loss"
+    past = history.get(name, [])
+    if past and entry[name] == past[-1] and past[-1] > 0.5 * empty():
         return "it is at an end of the sigmoid, where no step moves it"
     return None
 

@@ -35,6 +35,7 @@ from .kind import SILENT, Evaluation, Kind, Listener, Training
 from .options import TrainOptions
 from .prior import Prior, asked_prior, choose_prior
 from .session import Collapse, Sat, sit
+from .spread import figures_of, members_facts
 from .table import row_of
 
 CHOICE = "choice.json"
@@ -247,7 +248,7 @@ def _begun(field: Field, drawn: Field) -> Field:
     if shapes[0] != shapes[1] or field.output != drawn.output:
         raise InputError(
             "`model` has another network than was asked for; leave out `mapping`, "
-            "`layers`, `width` and `activation`"
+            "`layers`, `width`, `activation` and `members`"
         )
     return field.with_leak(drawn.leak)
 
@@ -265,7 +266,7 @@ def _config(
     if asked.file is not None:
         config["file"] = str(Path(asked.file).resolve())
     config["sha256"] = kind.digest(asked)
-    config["every"] = _every(task.step_points)
+    config["every"] = _every(task.step_points * training.members)
     return config
 
 
@@ -314,7 +315,7 @@ def result_of(
         result["tuned"] = dataclasses.asdict(choice)
     if found.baselines:
         result["baselines"] = found.baselines
-    return result | found.more
+    return result | members_facts(training.members, found) | found.more
 
 
 def model_facts(result: dict[str, Any], found: Evaluation) -> dict[str, Any]:
@@ -342,7 +343,7 @@ def _leave(fitted: Fitted, folder: RunFolder) -> None:
         title=fitted.kind.title,
         config=folder.config,
         result=fitted.result,
-        figures=fitted.evaluation.figures(),
+        figures=figures_of(fitted.evaluation, fitted.result["mapping"]),
         history=fitted.history,
         render_example=fitted.kind.render_example,
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..data.images import Image, read_image
 from ..field import Field
+from ..members import mean_and_spread
 from ..plot.spectrum import spectrum_figure
 from ..plot.triptych import triptych
 from ..tasks.image import ImageTask, image_task, render, split_pixels
@@ -25,6 +26,7 @@ from .kind import (
     Training,
     TrialSize,
     Units,
+    spread_of,
 )
 from .model_facts import shape_of
 from .options import ImageOptions, TrainOptions
@@ -115,9 +117,12 @@ class ImageKind(Kind):
             more["evaluated"] = f"one row and one column in {k}"
         rows, columns, _ = task.pixels.shape
         crop = (0.0, 0.0, float(k * rows), float(k * columns))
-        prediction = render(field, (h, w), (rows, columns), crop=crop)
+        prediction, apart = mean_and_spread(
+            field, lambda one: render(one, (h, w), (rows, columns), crop=crop)
+        )
         truth = task.truth()
         low, high = self.image.low, self.image.high
+        unit = high - low
         bits = {1: 8, 2: 16}.get(self.image.values.dtype.itemsize, 32)
         return Evaluation(
             metrics=task.metrics(field, prediction),
@@ -134,6 +139,9 @@ class ImageKind(Kind):
                 ),
             },
             more=more,
+            spread=spread_of(
+                apart, unit, unit * prediction, unit * truth, channels=True
+            ),
         )
 
     @classmethod

@@ -21,6 +21,7 @@ from ..errors import InputError
 from ..field import Field
 from ..forward.linear import LinearForward, Masked
 from ..forward.operator import linear, refined
+from ..members import mean_and_spread
 from ..ops.mlp import Precision
 from ..options import make_options
 from ..plot.reconstructions import reconstructions
@@ -58,6 +59,7 @@ from .kind import (
     Training,
     TrialSize,
     Units,
+    spread_of,
 )
 from .measured_range import affordable, digest_of, ends_of, rough_of, truth_of
 from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
@@ -272,7 +274,9 @@ class MeasuredKind(Kind):
         seconds: float | None = None,
     ) -> Evaluation:
         whole = self._task(self.sides)
-        ours = render(field, self.sides, extent_of(self.sides))[..., 0]
+        ours, apart = mean_and_spread(
+            field, lambda f: render(f, self.sides, extent_of(self.sides))[..., 0]
+        )
         metrics = self._scores(whole, ours)
         listener.progress("the baselines", often=False)
         limit = BASELINE_SECONDS if seconds is None else min(BASELINE_SECONDS, seconds)
@@ -291,6 +295,7 @@ class MeasuredKind(Kind):
             more={}
             if task.forward.input_shape == self.sides
             else {"grid": list(task.forward.input_shape)},
+            spread=spread_of(apart, self.high - self.low, self._user(ours), self.truth),
         )
 
     def _user(self, values: np.ndarray) -> np.ndarray:

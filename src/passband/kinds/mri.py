@@ -15,6 +15,7 @@ from ..domain import extent_of, xy
 from ..field import Field
 from ..forward.kspace import to_centred
 from ..mappings import Mapping
+from ..members import mean_and_spread
 from ..ops.mlp import Precision
 from ..plot.kspace import kspace_figure
 from ..plot.reconstructions import reconstructions
@@ -46,6 +47,7 @@ from .kind import (
     Training,
     TrialSize,
     Units,
+    spread_of,
 )
 from .model_facts import shape_of
 from .mri_measurement import Measurement, measurement
@@ -118,7 +120,8 @@ class MriKind(Kind):
     def _cpu_points(self, asked: TrainOptions, mapping: Mapping) -> int:
         """Voxels that 2 cores train on in time: more, the smaller the network is."""
         trained = resolve(asked, mapping, steps=1, batch=1, lr=1.0, muon_lr=1.0)
-        products = sum(math.prod(w.shape) for w in self._shapes(trained).mlp.weights)
+        shapes = [w.shape[-2:] for w in self._shapes(trained).mlp.weights]
+        products = sum(map(math.prod, shapes))
         evaluate = math.prod(self.data.sides)
         return int(max(CPU_POINTS * 262_400 / products - 0.4 * evaluate, 1e6))
 
@@ -235,7 +238,8 @@ class MriKind(Kind):
         data, word = self.data, str(training.mapping)
         whole = task if task.forward.mask.shape == data.sides else self._task(data, 1)
         extent = extent_of(data.sides, data.spacing)
-        seen = render(field, data.sides, extent).reshape(whole.forward.input_shape)
+        seen, apart = mean_and_spread(field, lambda f: render(f, data.sides, extent))
+        seen = seen.reshape(whole.forward.input_shape)
         metrics = self._scores(whole, seen)
         limit = CPU_WORK // math.prod(data.sides) if on_cpu() else 1000
         listener.progress("the baselines", often=False)
@@ -271,6 +275,7 @@ class MriKind(Kind):
             figures=figures,
             baselines=scores,
             more=more,
+            spread=spread_of(apart, data.high, ours, truth),
         )
 
     def _evaluate_part(

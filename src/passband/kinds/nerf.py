@@ -15,7 +15,7 @@ from ..field import Field
 from ..mappings import Basic, Mapping, NoMapping
 from ..plot.picture_grid import picture_grid
 from ..plot.triptych import triptych
-from ..tasks.nerf import NerfTask, nerf_task, psnr_of_views, views_in
+from ..tasks.nerf import NerfTask, View, nerf_task, psnr_of_views, views_in
 from ..tuning.instruments import nerf_problem
 from ..tuning.problem import Problem
 from .defaults import CPU_POINTS, network_share, on_cpu, resolve
@@ -28,9 +28,11 @@ from .kind import (
     Listener,
     Network,
     Rendered,
+    Spread,
     Training,
     TrialSize,
     Units,
+    spread_of,
 )
 from .options import NerfOptions, TrainOptions
 from .render_scene import depth_picture, render_scene, scene_facts
@@ -41,6 +43,7 @@ SAMPLES, CPU_SAMPLES = 128, 48
 LONGEST, CPU_LONGEST = 800, 100
 # Points of test views evaluated at the end: a quarter of a minute.
 MOST_POINTS, CPU_MOST_POINTS = 4_000_000_000, 2_500_000
+STRIP = 4  # views that the report shows
 PREVIEW_SECONDS = 20.0  # of training between two
 FLAT_SPREAD = 1e-3
 """Spread of a rendered channel, over that of the photographs, below which a network
@@ -224,16 +227,17 @@ class NerfKind(Kind):
                 )
 
         def figures() -> dict[str, Any]:
-            truth, ends = task.shown.truth(), self.scene.space.ends
-            levels = psnr_of_views(pictures[:4], truth[:4])
-            depths = [depth_picture(v.depth, v.opacity, ends) for v in seen[:4]]
-            rows = zip(truth[:4], np.clip(pictures[:4], 0, 1), depths, strict=True)
+            truth, ends = task.shown.truth()[:STRIP], self.scene.space.ends
+            shown = np.clip(pictures[:STRIP], 0, 1)
+            levels = psnr_of_views(pictures[:STRIP], truth)
+            depths = [depth_picture(v.depth, v.opacity, ends) for v in seen[:STRIP]]
+            rows = zip(truth, shown, depths, strict=True)
             grid = picture_grid(
                 [list(row) for row in rows],
                 titles=("Photograph", "Rendered", "Depth"),
                 captions=[["", f"{level:.2f} dB", ""] for level in levels],
             )
-            first = triptych(truth[0], np.clip(pictures[0], 0, 1))
+            first = triptych(truth[0], shown[0])
             return {"triptych": first, "Views": grid}
 
         return Evaluation(
@@ -243,6 +247,7 @@ class NerfKind(Kind):
             figures=figures,
             baselines=baselines,
             more=more,
+            spread=_spread(task, seen[:STRIP]),
         )
 
     def _about(self) -> dict[str, Any]:
@@ -279,6 +284,10 @@ class NerfKind(Kind):
         return np.concatenate([colour, np.maximum(raw[:, 3:], 0)], axis=1)
 
     @classmethod
+    def onnx_output(cls, field: Field) -> str:
+        return "radiance"
+
+    @classmethod
     def render(
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:
@@ -292,6 +301,17 @@ def _lr(mapping: Mapping) -> float:
     if isinstance(mapping, Basic):
         return 5e-3
     return 2e-3 if on_cpu() else 5e-4  # few steps need long ones
+
+
+def _spread(task: NerfTask, seen: list[View]) -> Spread | None:
+    """That of a few views, side by side."""
+    apart = [view.spread for view in seen if view.spread is not None]
+    if not apart:
+        return None
+    mean = np.concatenate([view.colour for view in seen], axis=1)
+    truth = np.asarray(task.shown.pixels[: len(seen)], np.float32) / 255
+    known = np.concatenate([*truth], axis=1)
+    return spread_of(np.concatenate(apart, axis=1), 1.0, mean, known, channels=True)
 
 
 def _preview(task: NerfTask, field: Field) -> np.ndarray:

@@ -51,6 +51,13 @@ class TrainOptions:
         4, "dense layers, the output layer counted", least=1, most=1000
     )
     width: int = option(256, "channels of a hidden layer", least=1)
+    members: int = option(
+        1,
+        "networks trained side by side: the model is their mean, their spread a map of "
+        "its errors",
+        least=1,
+        most=64,
+    )
     seed: int = option(0, "of B, the weights and the batches", least=0, most=2**32 - 1)
     precision: str = option(
         "auto",
