@@ -73,6 +73,7 @@ class CTKind(Kind):
 
     name = "ct"
     cpu_trials, gpu_trials = TrialSize(400, 64**2), TrialSize(640, 160**2)
+    usual_tv = 2e-5  # phantoms did best with 1e-5, heads with 3e-5
     trials_by_default = False  # beside training and baselines they pass three minutes
 
     options: CTOptions

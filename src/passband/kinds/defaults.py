@@ -68,6 +68,11 @@ def resolve(
     )
 
 
+def modern(asked: TrainOptions) -> bool:
+    """Whether the modern recipe's optimiser is what trains."""
+    return (asked.optimiser or RECIPES[asked.recipe].optimiser) == "muon"
+
+
 def on_cpu() -> bool:
     """Whether JAX computes on a CPU, where time is short."""
     return jax.default_backend() == "cpu"

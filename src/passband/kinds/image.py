@@ -15,7 +15,7 @@ from ..plot.triptych import triptych
 from ..tasks.image import ImageTask, image_task, render, split_pixels
 from ..tuning.grid import grid_problem
 from ..tuning.problem import Problem
-from .defaults import cut_to_size, paper_lr, points_in_time, resolve, start_at
+from .defaults import cut_to_size, modern, paper_lr, points_in_time, resolve, start_at
 from .kind import (
     SILENT,
     Evaluation,
@@ -34,6 +34,9 @@ from .pace import points_in
 from .render_picture import render_picture
 
 STEPS = 2000
+HELD_OUT_STEPS = 500
+"""Muon's where other pixels than the trained ones count: four times as many learn these
+11 dB better, and the others 0.2 dB worse."""
 # Pixels evaluated at the end: more would take 2 CPU cores longer than a minute and a
 # half, so that of a larger picture only every third, fifth... row and column is.
 MOST_PIXELS = 12_500_000
@@ -63,12 +66,12 @@ class ImageKind(Kind):
         index, _ = split_pixels((h, w), self.options.holdout, self.options.seed)
         train = h * w if index is None else len(index)
         k = stride(h * w)
+        steps = HELD_OUT_STEPS if index is not None and modern(asked) else STEPS
         # Of the default steps, so that fewer take less time with the same batch.
-        batch = points_in_time(train, (h // k) * (w // k), STEPS)
+        batch = points_in_time(train, (h // k) * (w // k), steps)
         return resolve(
-            asked, mapping, steps=STEPS, batch=batch, lr=paper_lr(mapping),
-            muon_lr=2e-3,
-        )  # fmt: skip
+            asked, mapping, steps=steps, batch=batch, lr=paper_lr(mapping), muon_lr=2e-3
+        )
 
     def network(self, training: Training | None = None) -> Network:
         values, low, high = self.image.values, self.image.low, self.image.high

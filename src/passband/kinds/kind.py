@@ -243,6 +243,8 @@ class Kind(abc.ABC):
     """Why a CPU has no time for trials that would tell, if it has not."""
     trials_by_default: ClassVar[bool] = True
     """Whether trials earn their time on a CPU where no scale was asked for."""
+    usual_tv: ClassVar[float | None] = None
+    """The weight of total variation behind an instrument, where none is chosen."""
     render_example: ClassVar[str] = "--out rendered.npy"
     """What to try with `passband render` first."""
 
@@ -292,10 +294,6 @@ class Kind(abc.ABC):
     def default_mapping(self) -> str:
         """Where the options name none."""
         return "gaussian:auto"
-
-    def default_prior(self) -> str:
-        """Behind an instrument, where the options name none."""
-        return "none"
 
     @abc.abstractmethod
     def training(self, asked: TrainOptions, mapping: FeatureMapping) -> Training:

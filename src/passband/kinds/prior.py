@@ -100,7 +100,7 @@ def asked_prior(kind: Kind, asked: TrainOptions) -> Prior | None:
     chosen, which something must be held out for."""
     if not isinstance(asked, InstrumentOptions):
         return Prior()
-    word = kind.default_prior() if asked.prior is None else asked.prior
+    word = _usual(kind, asked) if asked.prior is None else asked.prior
     found = parse_prior(word)
     if found is None and asked.holdout == 0:
         raise InputError(
@@ -108,6 +108,15 @@ def asked_prior(kind: Kind, asked: TrainOptions) -> Prior | None:
             "`holdout` is 0; hold some out, or give a weight, such as tv:0.0001"
         )
     return found
+
+
+def _usual(kind: Kind, asked: InstrumentOptions) -> str:
+    """The modern recipe's: its weight is chosen where there is time and something is
+    held out."""
+    if asked.recipe != "modern" or kind.usual_tv is None:
+        return "none"
+    given = on_cpu() or asked.holdout == 0
+    return f"tv:{kind.usual_tv:g}" if given else "tv"
 
 
 def choose_prior(
