@@ -34,7 +34,7 @@ from .defaults import on_cpu
 from .kind import SILENT, Evaluation, Kind, Listener, Training
 from .options import TrainOptions
 from .prior import Prior, asked_prior, choose_prior
-from .session import Collapse, Sat, sit
+from .session import LANDING, Collapse, Sat, falls, land, sit
 from .spread import figures_of, members_facts
 from .table import row_of
 
@@ -212,15 +212,21 @@ def _fit(
         folder = RunFolder.create(place, config, overwrite=overwrite)
         if choice is not None:
             folder.write_json(CHOICE, dataclasses.asdict(choice))
+    since = int(begun.state.step)
     if minutes is not None:
-        train = dataclasses.replace(train, minutes=minutes + begun.seconds / 60)
+        here = (1 - LANDING) * minutes if falls(begun.state) else minutes
+        train = dataclasses.replace(train, minutes=here + begun.seconds / 60)
     ended = sit(
         kind, task, train, begun, key=key, optimiser=moves,
         name=str(training.mapping), folder=folder, listener=listener,
         save_every=save_every, on_log=on_log,
     )  # fmt: skip
+    last = ended.state
+    if minutes is not None and falls(last):
+        listener.progress("time is up: the rate falls to 0", often=False)
+        last = land(task, train, since, ended, key=key, optimiser=moves)
     listener.progress("evaluating the field, writing the report", often=False)
-    exact = ended.state.field.with_precision(Precision.FLOAT32).with_leak(0.0)
+    exact = last.field.with_precision(Precision.FLOAT32).with_leak(0.0)
     left = None if minutes is None else max(LEAST_SECONDS, 15 * minutes)
     found = kind.evaluate(task, exact, training, listener, seconds=left)
     result = result_of(kind, training, task, ended, found, choice, prior, folder)
