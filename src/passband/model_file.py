@@ -11,6 +11,9 @@ null), and whatever the task adds: `task`, `mapping`, `shape`, `low`,
     x = [a sin(2 pi B v), a cos(2 pi B v)]       or scale * v + shift
     x = activation(x @ W + b) for every layer but the last, then x @ W + b
     y = output(x), in the user's units low + (high - low) * y
+
+A file of several networks (`members` K, `format` 2) has every tensor K times, along a
+leading axis; y is the mean over them.
 """
 
 import math
@@ -32,8 +35,10 @@ from .field import MLP, OUTPUTS, Field
 from .file_gate import check_file, decoding, open_file
 from .json_text import from_json, to_json
 from .mappings import FourierFeatures, Identity
+from .members import stacked
 
-FORMAT = 1
+FORMAT, MEMBERS_FORMAT = 1, 2
+"""Of a single network, and of several, whose tensors have a leading axis."""
 _LARGEST_HEADER = 1 << 20
 _DEEPEST = 4  # levels of lists and objects in what a file says about itself
 
@@ -48,8 +53,11 @@ def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
     for i, (W, b) in enumerate(zip(field.mlp.weights, field.mlp.biases, strict=True)):
         tensors[f"layer.{i}.weight"] = np.asarray(W, np.float32)
         tensors[f"layer.{i}.bias"] = np.asarray(b, np.float32)
+    many: dict[str, Any] = {"format": FORMAT}
+    if field.members > 1:
+        many = {"format": MEMBERS_FORMAT, "members": field.members}
     about = {
-        "format": FORMAT,
+        **many,
         "activation": field.mlp.activation,
         "output": field.output,
         "trains": field.trains,
@@ -87,6 +95,18 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
     about it."""
     path = model_path(path)
     about, tensors = _read(path)
+    if about["format"] == FORMAT:
+        return _field(path, about, tensors), about
+    count = about.get("members")
+    lengths = {tensor.shape[:1] for tensor in tensors.values()}
+    if not isinstance(count, int) or count < 2 or lengths != {(count,)}:
+        raise _broken(path, f"its tensors are not those of {count} members")
+    each = [{name: tensor[k] for name, tensor in tensors.items()} for k in range(count)]
+    return stacked([_field(path, about, part) for part in each]), about
+
+
+def _field(path: Path, about: dict[str, Any], tensors: dict[str, np.ndarray]) -> Field:
+    """One network, each shape checked."""
     output, trains = about.get("output"), about.get("trains", "")
     if output not in tuple(OUTPUTS):
         raise _broken(path, f"its output `{output}` is unknown")
@@ -115,7 +135,7 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
         _gains(path, about.get("gains"), count),
         activation,
     )
-    return Field(encoding, network, output), about
+    return Field(encoding, network, output)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -153,9 +173,11 @@ def _read_header(path: Path, stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
         raise _broken(path, "its header is not that of a passband model") from None
     if not isinstance(about, dict) or _depth(about) > _DEEPEST:
         raise _broken(path, "its header is not that of a passband model")
-    if about.get("format") != FORMAT:
+    if about.get("format") not in (FORMAT, MEMBERS_FORMAT):
         raise _broken(
-            path, f"its format is {about.get('format')!r}; this version reads {FORMAT}"
+            path,
+            f"its format is {about.get('format')!r}; this version reads {FORMAT} and "
+            f"{MEMBERS_FORMAT}",
         )
     if want != have:
         raise _broken(path, f"it holds {have} bytes of {want}: cut short or damaged")

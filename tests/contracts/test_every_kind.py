@@ -104,7 +104,8 @@ def test_a_kind_is_fitted_judged_and_rendered_without_a_folder(here, name):
 def test_every_word_of_a_recipe_resumes_to_the_same_bits(here):
     words = ["fit", "image", "photo.png", "--activation", "sine", "--optimiser", "muon",
              "--schedule", "cosine", "--mapping", "gaussian:2,m=8", "--width", "8",
-             "--layers", "3", "--batch", "64", "--quiet", "--steps", "60"]  # fmt: skip
+             "--layers", "3", "--batch", "64", "--members", "2", "--quiet",
+             "--steps", "60"]  # fmt: skip
     assert main([*words, "--out", "whole"]) == 0
     # One look at the clock is enough to stop; the second sitting goes on.
     assert main([*words, "--out", "parts", "--minutes", "1e-9"]) == 0
@@ -115,8 +116,10 @@ def test_every_word_of_a_recipe_resumes_to_the_same_bits(here):
     for name, tensor in one.items():
         np.testing.assert_array_equal(two[name], tensor)
     config = json.loads(Path("parts/config.json").read_text())
-    said = [config[k] for k in ("activation", "optimiser", "schedule")]
-    assert said == ["sine", "muon", "cosine"]
+    said = [config[k] for k in ("activation", "optimiser", "schedule", "members")]
+    assert said == ["sine", "muon", "cosine", 2]
+    page = Path("parts/report.html").read_text()
+    assert "Spread of the members" in page and "--members" not in page
 
 
 def open_lines(path: str) -> list[str]:

@@ -27,7 +27,7 @@ def run(options: Options, given: set[str]) -> int:
     content = {
         **about,
         "coordinates": field.encoding.dims,
-        "layers": [field.encoding.features, *(b.size for b in field.mlp.biases)],
+        "layers": [field.encoding.features, *(b.shape[-1] for b in field.mlp.biases)],
         "parameters": sum(W.size for W in (*field.mlp.weights, *field.mlp.biases)),
         "bytes": model_path(options.model).stat().st_size,
     }

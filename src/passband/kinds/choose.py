@@ -75,6 +75,7 @@ def _plan(
         schedule=training.schedule,
         optimiser=training.optimiser,
         activation=training.activation,
+        leak=training.leak,
         layers=training.layers,
         width=training.width,
         precision=training.precision,

@@ -18,6 +18,7 @@ from ..domain import check_count
 from ..errors import InputError
 from ..field import Field
 from ..forward.radon import radon
+from ..members import mean_and_spread
 from ..plot.reconstructions import reconstructions
 from ..plot.sinogram import sinogram_figure
 from ..reconstruct.backprojection import largest_density
@@ -54,9 +55,11 @@ from .kind import (
     Training,
     TrialSize,
     Units,
+    spread_of,
 )
 from .model_facts import shape_of
 from .options import CTOptions, TrainOptions
+from .prior import with_prior
 from .render_picture import render_picture
 from .truth import Truth, in_units_of
 
@@ -72,6 +75,7 @@ class CTKind(Kind):
 
     name = "ct"
     cpu_trials, gpu_trials = TrialSize(400, 64**2), TrialSize(640, 160**2)
+    usual_tv = 2e-5  # phantoms did best with 1e-5, heads with 3e-5
     trials_by_default = False  # beside training and baselines they pass three minutes
 
     options: CTOptions
@@ -153,7 +157,7 @@ class CTKind(Kind):
             batch = min(points, max(4096, int((CPU_POINTS - 0.4 * points) / STEPS)))
             # Fewer steps are larger: a head from 20 views ends 1.4 dB higher.
             lr = 3e-3
-        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=lr)
+        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=lr, muon_lr=1e-3)
 
     def network(self, training: Training | None = None) -> Network:
         # A view's rays add up to all of the density, so that their mean is its mean.
@@ -161,7 +165,8 @@ class CTKind(Kind):
         return Network(2, 1, "sigmoid", start_at(self.data.values.mean() / unit))
 
     def task(self, training: Training) -> CTTask:
-        return self._task(min(self.bins, math.isqrt(training.batch)))
+        task = self._task(min(self.bins, math.isqrt(training.batch)))
+        return with_prior(task, training)
 
     @functools.lru_cache(maxsize=4)  # noqa: B019  a projector is built once for a fit
     def _task(self, grid: int) -> CTTask:
@@ -214,7 +219,7 @@ class CTKind(Kind):
     ) -> Evaluation:
         (views, bins), word = self.data.values.shape, str(training.mapping)
         whole = self._task(bins)
-        ours = task.predict(field)
+        ours, apart = mean_and_spread(field, task.predict)
         seen = whole.forward(jnp.asarray(ours))
         metrics = self._scores(ours) | whole.errors(seen)
         listener.progress("the baselines", often=False)
@@ -265,6 +270,7 @@ class CTKind(Kind):
             figures=figures,
             baselines=scores,
             more=more,
+            spread=spread_of(apart, self.high, self.high * ours, self.truth),
         )
 
     def _scores(self, values: np.ndarray) -> dict[str, float]:

@@ -6,6 +6,7 @@ through it; it prints nothing, and opens files only in `read`.
 
 import abc
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import (
@@ -23,6 +24,7 @@ from ..field import Field, make_field
 from ..file_gate import allowing
 from ..mappings import AnyKey, Random
 from ..mappings import Mapping as FeatureMapping
+from ..members import draw_members
 from ..tasks.task import Task
 from .model_facts import range_of
 from .options import TrainOptions
@@ -93,8 +95,15 @@ class Training:
     precision: str
     max_memory: int | None
     """Bytes; None is what the device has."""
+    recipe: str
+    leak: float
+    """Of the output while it trains."""
     restarts: int = 0
     """How often the run has collapsed and begun anew."""
+    prior: str = "none"
+    """What is added to the loss behind an instrument (`kinds.prior`)."""
+    members: int = 1
+    """Networks that train side by side, each with its own B and weights."""
 
     @property
     def sigma(self) -> float | tuple[float, ...] | None:
@@ -103,13 +112,16 @@ class Training:
 
     def draw(self, network: Network, key: AnyKey) -> Field:
         """The field before its first step."""
-        return make_field(
+        draw = functools.partial(
+            make_field,
             self.mapping,
-            key=key,
             layers=self.layers,
             width=self.width,
             activation=self.activation,
             **dataclasses.asdict(network),
+        )
+        return draw_members(
+            lambda key: draw(key=key).with_leak(self.leak), key, self.members
         )
 
 
@@ -128,6 +140,46 @@ class Health:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Spread:
+    """How far members differ, in the user's units."""
+
+    values: np.ndarray
+    """Standard deviation over the members, on the grid of the data or at points."""
+    error: np.ndarray | None = None
+    """How far their mean is off there, where the truth is known."""
+    pictured: bool = True
+    """Whether the values have a grid."""
+
+
+def spread_of(
+    apart: np.ndarray | None,
+    scale: float,
+    mean: np.ndarray,
+    truth: np.ndarray | None,
+    *,
+    channels: bool = False,
+) -> Spread | None:
+    """The spread of members, of which a single network has none.
+
+    Args:
+        apart: standard deviations as the field has its values.
+        scale: what 1 is in the user's units, in which `mean` and `truth` are.
+        channels: the last axis has channels, over which the mean is taken; without it
+            a last axis of `apart` that `mean` has not is that of a complex number.
+    """
+    if apart is None:
+        return None
+    values = scale * apart
+    if values.ndim > mean.ndim:
+        values = np.linalg.norm(values, axis=-1)
+    error = None if truth is None else np.abs(mean - truth)
+    if channels:
+        values = values.mean(axis=-1)
+        error = None if error is None else error.mean(axis=-1)
+    return Spread(values, error)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Evaluation:
     """How good a trained field is, and what to show of it; whoever asks writes it."""
 
@@ -142,6 +194,8 @@ class Evaluation:
     """Metrics of other methods on the same data."""
     more: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Further entries of the result: `evaluated`, `grid`, `bytes`, ..."""
+    spread: Spread | None = None
+    """Of members."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -190,6 +244,8 @@ class Kind(abc.ABC):
     """Why a CPU has no time for trials that would tell, if it has not."""
     trials_by_default: ClassVar[bool] = True
     """Whether trials earn their time on a CPU where no scale was asked for."""
+    usual_tv: ClassVar[float | None] = None
+    """The weight of total variation behind an instrument, where none is chosen."""
     render_example: ClassVar[str] = "--out rendered.npy"
     """What to try with `passband render` first."""
 
@@ -307,6 +363,11 @@ class Kind(abc.ABC):
             return raw
         low, high = range_of(about)
         return low + (high - low) * raw
+
+    @classmethod
+    def onnx_output(cls, field: Field) -> str:
+        """What an ONNX model ends with, where that is not all that `in_units` does."""
+        return field.output
 
     @classmethod
     def units(cls, field: Field, about: dict[str, Any]) -> Units:

@@ -24,16 +24,23 @@ class TrainOptions:
     steps: int | None = option(
         None, "training steps (default: 2000)", least=1, most=STEPS_MOST
     )
-    lr: float | None = option(
-        None, "learning rate (default: the paper's)", above=0, most=1e30
+    recipe: str = option(
+        "modern",
+        "how it trains where nothing else is asked: modern (Muon, a rate that falls to "
+        "0) or paper (2020: Adam)",
+        choices=("modern", "paper"),
     )
-    optimiser: str | tuple = option(
-        "adam", "what moves the weights: adam, sgd, adamw, muon", metavar="NAME"
+    lr: float | None = option(
+        None, "learning rate (default: the recipe's)", above=0, most=1e30
+    )
+    optimiser: str | tuple | None = option(
+        None,
+        "what moves the weights: muon, adam, sgd, adamw (default: the recipe's)",
+        metavar="NAME",
     )
     schedule: str | None = option(
         None,
-        "how the rate goes on: constant, cosine, decay (default: constant, for shapes "
-        "decay)",
+        "how the rate goes on: constant, cosine, decay (default: the recipe's)",
         metavar="NAME",
     )
     activation: str = option("relu", "of the hidden layers: relu, sine", metavar="NAME")
@@ -44,6 +51,13 @@ class TrainOptions:
         4, "dense layers, the output layer counted", least=1, most=1000
     )
     width: int = option(256, "channels of a hidden layer", least=1)
+    members: int = option(
+        1,
+        "networks trained side by side: the model is their mean, their spread a map of "
+        "its errors",
+        least=1,
+        most=64,
+    )
     seed: int = option(0, "of B, the weights and the batches", least=0, most=2**32 - 1)
     precision: str = option(
         "auto",
@@ -54,11 +68,9 @@ class TrainOptions:
         None, "what training may take, such as 1GiB", metavar="SIZE"
     )
     max_input: str | None = option(
-        None,
-        "memory that a file may take while it is read, such as 4GiB (default: 64 times "
-        "its size, 640MiB if that is more)",
-        metavar="SIZE",
-    )
+        None, "memory that reading a file may take, such as 4GiB (default: 64 times "
+        "its size, 640MiB if that is more)", metavar="SIZE",
+    )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,7 +133,25 @@ class ShapeOptions(TrainOptions):
 
 
 @dataclasses.dataclass(frozen=True)
-class CTOptions(TrainOptions):
+class InstrumentOptions(TrainOptions):
+    """What may be asked of a fit to measurements of an instrument."""
+
+    prior: str | None = option(
+        None,
+        "what is added to the loss: none, tv (total variation, its weight chosen on "
+        "held-out measurements), or tv:WEIGHT (default: none)",
+        metavar="WORD",
+    )
+    holdout: float = option(
+        0.05, "share of the measurements kept for testing", least=0, most=0.9
+    )
+    patience: int | None = option(
+        None, "stop once the held-out error has not fallen for so many entries", least=1
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class CTOptions(InstrumentOptions):
     """Fit a field of densities to a sinogram (NPY, TIFF): line integrals of parallel
     rays, (views, bins), at angles as scikit-image's radon has them. Or simulate one
     from a picture."""
@@ -176,13 +206,10 @@ class CTOptions(TrainOptions):
         0.05, "share of the rays kept for testing; of the views, if 40 or more",
         least=0, most=0.9,
     )  # fmt: skip
-    patience: int | None = option(
-        None, "stop once the held-out error has not fallen for so many entries", least=1
-    )
 
 
 @dataclasses.dataclass(frozen=True)
-class MriOptions(TrainOptions):
+class MriOptions(InstrumentOptions):
     """Fit an image or volume to measured k-space (NPY), or to k-space simulated from a
     volume (NIfTI, NPY): a field from position to intensity."""
 
@@ -261,7 +288,7 @@ class MriOptions(TrainOptions):
 
 
 @dataclasses.dataclass(frozen=True)
-class MeasuredOptions(TrainOptions):
+class MeasuredOptions(InstrumentOptions):
     """Fit a field to what a linear operator of one's own measured of it."""
 
     mapping: str | None = option(
@@ -276,12 +303,6 @@ class MeasuredOptions(TrainOptions):
         "points a step; fewer than the operator's grid has are a coarser one "
         "(default: all, on a CPU as many as there is time for)",
         least=1,
-    )
-    holdout: float = option(
-        0.05, "share of the measurements kept for testing", least=0, most=0.9
-    )
-    patience: int | None = option(
-        None, "stop once the held-out error has not fallen for so many entries", least=1
     )
 
 

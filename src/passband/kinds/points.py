@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..field import Field
+from ..members import mean_and_spread
 from ..tasks.metrics import psnr
 from ..tasks.regression import RegressionTask
 from ..tuning.points import CPU_MOST, MOST, PASS, points_problem
@@ -26,6 +27,7 @@ from .kind import (
     Listener,
     Network,
     Rendered,
+    Spread,
     Training,
     TrialSize,
     Units,
@@ -85,7 +87,9 @@ class PointsKind(Kind):
 
     def training(self, asked: TrainOptions, mapping: Any) -> Training:
         batch = min(len(self.coords), CPU_BATCH if on_cpu() else BATCH)
-        return resolve(asked, mapping, steps=2000, batch=batch, lr=paper_lr(mapping))
+        return resolve(
+            asked, mapping, steps=2000, batch=batch, lr=paper_lr(mapping), muon_lr=1e-3
+        )
 
     def network(self, training: Training | None = None) -> Network:
         return Network(self.coords.shape[1], self.values.shape[1], "identity")
@@ -125,7 +129,9 @@ class PointsKind(Kind):
 
     def _psnr(self, field: Field, coords: np.ndarray, values: np.ndarray) -> float:
         """Against the range of the training values."""
-        seen = field.predict(self.box.to_unit(coords))
+        return self._level(field.predict(self.box.to_unit(coords)), values)
+
+    def _level(self, seen: np.ndarray, values: np.ndarray) -> float:
         return psnr(seen, (values - self.low) / self.span, data_range=1.0)
 
     def evaluate(
@@ -137,7 +143,10 @@ class PointsKind(Kind):
         *,
         seconds: float | None = None,
     ) -> Evaluation:
-        metrics = {"psnr": self._psnr(field, self.coords, self.values)}
+        seen, apart = mean_and_spread(
+            field, lambda one: one.predict(self.box.to_unit(self.coords))
+        )
+        metrics = {"psnr": self._level(seen, self.values)}
         if self.validation is not None:
             metrics["psnr_val"] = self._psnr(field, *self.validation)
         return Evaluation(
@@ -149,6 +158,7 @@ class PointsKind(Kind):
             },
             preview=lambda: _preview(task.predict(field)),
             figures=dict,
+            spread=None if apart is None else Spread(apart * self.span, pictured=False),
         )
 
     def finished(self, field: Field) -> Field:

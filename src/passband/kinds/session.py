@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import optax
 
 from ..data.images import write_image
@@ -16,11 +18,14 @@ from ..ops.mlp import Precision
 from ..tasks.task import Task
 from ..train.driver import Config, Diverged, train
 from ..train.run_folder import RunFolder
+from ..train.schedules import Cosine
 from ..train.state import State
 from .kind import Kind, Listener
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that end a run with its state saved."""
+LANDING = 0.2
+"""Share of the minutes in which the rate falls to 0 before all steps are taken."""
 
 
 class Collapse(Exception):
@@ -111,6 +116,46 @@ def sit(
     if folder is not None:
         folder.checkpoint(last, seconds)
     return Sat(last, seconds, history)
+
+
+def falls(state: State) -> bool:
+    """Whether the rate falls to 0 at the end of the run: a state on the way there is
+    worth less than its loss could be."""
+    return isinstance(state.rate, Cosine)
+
+
+def land(
+    task: Task,
+    config: Config,
+    since: int,
+    ended: Sat,
+    *,
+    key: jax.Array,
+    optimiser: optax.GradientTransformation,
+) -> State:
+    """Where a run that was out of time comes to if its rate now falls to 0, in a
+    quarter of the steps of its sitting; what it would be resumed from stays.
+
+    By a cosine whose end these steps are, so that no other program is made.
+
+    Args:
+        since: the step at which the sitting began.
+    """
+    state, every = ended.state, config.every
+    now, left = int(state.step), config.steps - int(state.step)
+    share = LANDING / (1 - LANDING)
+    steps = min(left, every * max(1, round(share * (now - since) / every)))
+    if not (left and isinstance(state.rate, Cosine)):
+        return state
+    end = jnp.float32(now + steps)
+    high = state.rate(state.step) / Cosine(jnp.float32(1), end)(state.step)
+    state = jax.tree.map(lambda x: x.copy() if eqx.is_array(x) else x, state)
+    state = dataclasses.replace(state, rate=Cosine(high, end))
+    config = dataclasses.replace(config, steps=now + steps, minutes=None)
+    [field], _ = train(
+        [task], [state.field], config, keys=[key], optimiser=optimiser, state=state
+    )
+    return dataclasses.replace(ended.state, field=field)
 
 
 @contextlib.contextmanager

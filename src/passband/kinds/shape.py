@@ -2,7 +2,6 @@
 
 import dataclasses
 import io
-import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from ..field import Field
 from ..file_gate import read_json
 from ..labels.occupancy import Labeller, embree_missing
 from ..labels.pool import ShapeLabels, load_labels, make_labels
+from ..members import mean_and_spread
 from ..plot.triptych import triptych
 from ..tasks.shape import ShapeTask, shape_task, surface_of
 from ..tuning.instruments import shape_problem
@@ -37,8 +37,9 @@ from .kind import (
     TrialSize,
     Units,
     share_told,
+    spread_of,
 )
-from .model_facts import check_room, refuse, suffix_of
+from .model_facts import check_room, numbers_of, refuse, suffix_of
 from .options import ShapeOptions, TrainOptions
 from .pace import points_in
 
@@ -98,7 +99,13 @@ class ShapeKind(Kind):
         # 500 steps at 5e-4 leave everything outside, at 5e-3 they do not.
         lr = float(np.clip(5e-4 * 10_000 / steps, 5e-4, 5e-3))
         return resolve(
-            asked, mapping, steps=steps, batch=batch, lr=lr, schedule="decay"
+            asked,
+            mapping,
+            steps=steps,
+            batch=batch,
+            lr=lr,
+            muon_lr=1e-3,
+            schedule="decay",
         )
 
     def network(self, training: Training | None = None) -> Network:
@@ -144,12 +151,13 @@ class ShapeKind(Kind):
             metrics["chamfer"] = apart.mean * 2 * self.placement.scale
             seen = mesh_normals(surface.vertices, surface.faces, camera=camera)
         picture = on_white(seen)
+        cut = None if field.members == 1 else self._slice(field)
 
         def figures() -> dict[str, Any]:
             truth = mesh_normals(mesh.vertices, mesh.faces, camera=camera)
             pair = np.concatenate([on_white(truth), picture], axis=1)
             return {
-                "triptych": triptych(*self._slice(field)),
+                "triptych": triptych(*(cut or self._slice(field))[:2]),
                 "Normals: the mesh on the left, the field on the right": _png(pair),
             }
 
@@ -176,6 +184,7 @@ class ShapeKind(Kind):
             preview=lambda: picture / 255,
             figures=figures,
             more={"bytes": size, "labels": labels},
+            spread=None if cut is None else spread_of(cut[2], 1.0, cut[1], cut[0]),
         )
 
     def _surface(self, field: Field, cells: int) -> Extracted | None:
@@ -185,8 +194,9 @@ class ShapeKind(Kind):
         except InputError:
             return None
 
-    def _slice(self, field: Field) -> tuple[np.ndarray, np.ndarray]:
-        """Inside or not, and the field's probability, on a plane across the mesh.
+    def _slice(self, field: Field) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Inside or not, the field's probability and its spread, on a plane across the
+        mesh.
 
         Through the middle of the vertices, across the shortest side of the box; y, or
         else z, points up.
@@ -205,8 +215,10 @@ class ShapeKind(Kind):
             warnings.simplefilter("ignore")  # said when the points were labelled
             labeller = Labeller(self.mesh, allow_open=True, cells=False)
         truth = labeller.inside(flat).reshape(len(y), len(x))
-        guess = field.predict(flat).reshape(len(y), len(x))
-        return truth.astype(np.float32), guess
+        guess, apart = mean_and_spread(
+            field, lambda one: one.predict(flat).reshape(len(y), len(x))
+        )
+        return truth.astype(np.float32), guess, apart
 
     @classmethod
     def render(
@@ -214,7 +226,6 @@ class ShapeKind(Kind):
     ) -> Rendered:
         refuse(options, ("size", "crop", "bits"), "is for pictures, this is a shape")
         box, placement = box_of(field, about), placement_of(about)
-
         check_room(8 * (options.resolution or 256) ** 2)
         progress = share_told(listener)
 
@@ -299,11 +310,10 @@ def _labels(
     block = max(BLOCK, batch)
     points = SMALL_POOL if steps * batch <= SMALL_POOL else POOL
     blocks = max(1, points // block)
-    slow = ()
+    slow, cache = (), cache_or_none()
     if embree_missing():
         slow = ("embreex is not installed; labels are made a slower way",)
     listener.progress(f"labelling {mesh.name}", often=False)
-    cache = cache_or_none()
     labels = make_labels(
         mesh,
         blocks=blocks,
@@ -370,11 +380,11 @@ def _reference(about: dict[str, Any], options: Any) -> Mesh | None:
 
 def box_of(field: Field, about: dict[str, Any]) -> Box:
     """The corners of the fitted mesh in the unit cube, a little further out."""
-    box = np.asarray(_numbers(about, "box", (2, 3)))
-    if field.encoding.dims != 3 or field.mlp.biases[-1].size != 1:
+    box = np.asarray(numbers_of(about, "box", (2, 3)))
+    if field.encoding.dims != 3 or field.mlp.biases[-1].shape[-1] != 1:
         raise InputError(
             f"the model has {field.encoding.dims} coordinates and "
-            f"{field.mlp.biases[-1].size} outputs; a shape has 3 and 1"
+            f"{field.mlp.biases[-1].shape[-1]} outputs; a shape has 3 and 1"
         )
     if not (box[0] < box[1]).all() or np.abs(box).max() > 2:
         raise InputError(f"the model's `box` (={about['box']}) makes no sense")
@@ -383,18 +393,8 @@ def box_of(field: Field, about: dict[str, Any]) -> Box:
 
 def placement_of(about: dict[str, Any]) -> Placement:
     """Where the fitted mesh stood."""
-    center = np.asarray(_numbers(about, "center", (3,)))
-    scale = float(_numbers(about, "scale", ()))
+    center = np.asarray(numbers_of(about, "center", (3,)))
+    scale = float(numbers_of(about, "scale", ()))
     if not scale > 0:
         raise InputError(f"the model's `scale` (={scale}) makes no sense")
     return Placement(center, scale)
-
-
-def _numbers(about: dict[str, Any], name: str, shape: tuple[int, ...]) -> np.ndarray:
-    try:
-        values = np.asarray(about[name], np.float64)
-    except (KeyError, TypeError, ValueError, OverflowError):
-        values = np.full(shape, math.nan)
-    if values.shape != shape or not np.isfinite(values).all():
-        raise InputError(f"the model's `{name}` (={about.get(name)}) makes no sense")
-    return values

@@ -13,6 +13,7 @@ from ..data.signals import Signal, read_signal, write_signal
 from ..domain import grid_coords
 from ..errors import InputError
 from ..field import Field
+from ..members import mean_and_spread
 from ..plot.signal import signal_figure
 from ..plot.spectrum import spectrum_figure
 from ..tasks.regression import RegressionTask, regression_task
@@ -29,6 +30,7 @@ from .kind import (
     Training,
     TrialSize,
     Units,
+    spread_of,
 )
 from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
 from .options import SignalOptions, TrainOptions
@@ -58,7 +60,7 @@ class SignalKind(Kind):
         n = len(self.signal.values)
         # Of the default steps, so that fewer take less time with the same batch.
         batch = points_in_time(n, n, STEPS)
-        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=1e-3)
+        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=1e-3, muon_lr=2e-3)
 
     def network(self, training: Training | None = None) -> Network:
         values, low, high = self.signal.values, self.signal.low, self.signal.high
@@ -104,7 +106,7 @@ class SignalKind(Kind):
             first, unit = (n - count) // 2, "cycles per evaluated stretch"
             more["evaluated"] = f"samples {first} to {first + count - 1} of {n}"
             task = stretch(task, first, count)
-        prediction = task.predict(field)
+        prediction, apart = mean_and_spread(field, task.predict)
         seen, truth = signal.to_user(prediction), signal.values[first : first + count]
         sigma = training.sigma if count == n else _scaled(training.sigma, count / n)
 
@@ -136,6 +138,9 @@ class SignalKind(Kind):
                 ),
             },
             more=more,
+            spread=spread_of(
+                apart, signal.high - signal.low, seen, truth, channels=True
+            ),
         )
 
     @classmethod
