@@ -46,7 +46,7 @@ def numbers_of(about: dict[str, Any], name: str, shape: tuple[int, ...]) -> np.n
     """Finite numbers that the model has under a name, in that shape."""
     try:
         values = np.asarray(about[name], np.float64)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         values = np.full(shape, math.nan)
     if values.shape != shape or not np.isfinite(values).all():
         raise InputError(f"the model's `{name}` (={about.get(name)}) makes no sense")
