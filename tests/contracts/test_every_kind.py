@@ -13,10 +13,12 @@ from safetensors.numpy import load_file
 from passband.cli.main import main
 from passband.kinds.fit import fit
 from passband.kinds.kind import Kind, TrialSize
-from passband.kinds.options import RenderOptions
+from passband.kinds.options import InstrumentOptions, RenderOptions
+from passband.kinds.prior import Prior, parse_prior
 from passband.kinds.render import render_values
 from passband.kinds.table import KINDS
 from passband.tasks.task import Task
+from passband.tuning.problem import HeldMeasured
 from passband.words import parse_mapping
 
 OLD = Path(__file__).parents[1] / "old_runs"
@@ -68,6 +70,23 @@ def test_a_kind_is_frozen_and_settles_its_training_once(here, name):
     assert np.isfinite(task.loss(field, jax.random.key(1)))
     assert field.encoding.dims == network.d
     assert (kind.nyquist() or 1.0) > 0
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_what_an_instrument_sees_takes_a_prior_and_nothing_else_does(here, name):
+    kind = read(name)
+    assert parse_prior(kind.default_prior()) in (Prior(), None)
+    training = kind.training(kind.options, parse_mapping("gaussian:2,m=8"))
+    priors = [
+        getattr(kind.task(dataclasses.replace(training, prior=word)), "prior", None)
+        for word in ("none", "tv:0.5")
+    ]
+    assert priors[0] is None
+    assert (priors[1] is not None) == isinstance(kind.options, InstrumentOptions)
+    # Its weight can be chosen: trials hold measurements out.
+    if priors[1] is not None:
+        held = kind.trials(kind.options, TrialSize(16, 512)).held
+        assert isinstance(held, HeldMeasured) and held.measured().size > 0
 
 
 @pytest.mark.parametrize("name", DATA)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import jax
 
 from ..errors import InputError
-from ..mappings import Fourier
+from ..field import Field
 from ..mappings import Mapping as FeatureMapping
 from ..tasks.ct import CTTask
 from ..tasks.linear import LinearTask
@@ -16,13 +16,16 @@ from ..tasks.mri import MriTask
 from ..train.driver import Config
 from ..train.optimisers import optimiser
 from ..train.schedules import schedule
-from ..tuning.choose import smaller
+from ..train.work import flop_of
 from ..tuning.prior import choose_weight
 from ..tuning.problem import HeldMeasured
 from .defaults import on_cpu
-from .kind import SILENT, Kind, Listener, Training
+from .kind import SILENT, Kind, Listener, Training, TrialSize
 from .options import InstrumentOptions, TrainOptions
 
+CPU_STEPS, CPU_FLOP = 240, 8e11
+"""Of a trial on a CPU: its steps at most, and their work. Two cores do it in 6 s, and
+mostly four are enough."""
 LOOKS = 8
 """Looks at the held-out error in a trial."""
 T = TypeVar("T", CTTask, MriTask, LinearTask)
@@ -65,8 +68,8 @@ class Prior:
                 f"well as none ({without:.2%} off); it is left out"
             )
         return (
-            f"prior {self.word}: the largest of {len(self.tried)} weights that predict "
-            f"what was held out well ({best:.2%} off, {without:.2%} without it)"
+            f"prior {self.word}: of {len(self.tried)} weights the one that predicts "
+            f"what was held out best ({best:.2%} off, {without:.2%} without it)"
         )
 
 
@@ -138,23 +141,24 @@ def choose_prior(
         tried = {} if config is None else config.get("prior_tried", {})
         return dataclasses.replace(found, tried=tried)
     listener.progress("choosing the weight of the prior", often=False)
-    size = kind.cpu_trials if on_cpu() else kind.gpu_trials
-    steps = min(size.steps, asked.steps or size.steps)
-    problem = kind.trials(asked, size)
+    steps = CPU_STEPS if on_cpu() else kind.gpu_trials.steps
+    steps = min(steps, asked.steps or steps)
+    every = max(1, steps // LOOKS)
+    steps -= steps % every
+    training = kind.training(dataclasses.replace(asked, steps=steps), mapping)
+    field_key, key = jax.random.split(jax.random.key(training.seed))
+    field = training.draw(kind.network(training), field_key)
+    problem = kind.trials(asked, TrialSize(steps, _points(kind, field, steps)))
     if not isinstance(problem.held, HeldMeasured):
         raise InputError(
             "there are too few measurements to hold some out, which `prior` (=tv) has "
             "its weight chosen on; give a weight, such as tv:0.0001"
         )
-    shorter = dataclasses.replace(asked, steps=steps)
-    training = _smaller(kind.training(shorter, mapping), problem.share)
-    every = max(1, steps // LOOKS)
-    field_key, key = jax.random.split(jax.random.key(training.seed))
     weight, errors = choose_weight(
         problem.held,
-        training.draw(kind.network(training), field_key),
+        field,
         Config(
-            steps=steps - steps % every,
+            steps=steps,
             lr=schedule(training.schedule, training.lr, steps),
             every=every,
             precision=training.precision,
@@ -168,15 +172,12 @@ def choose_prior(
     return chosen
 
 
-def _smaller(training: Training, share: float) -> Training:
-    """The network of a trial that sees a part of the grid (`tuning.choose.smaller`)."""
-    mapping = training.mapping
-    if not isinstance(mapping, Fourier):
-        width, _ = smaller(training.width, 0, share)
-        return dataclasses.replace(training, width=width)
-    width, m = smaller(training.width, mapping.m, share)
-    mapping = dataclasses.replace(mapping, m=m)
-    return dataclasses.replace(training, mapping=mapping, width=width)
+def _points(kind: Kind, field: Field, steps: int) -> int:
+    """Of the grid of a trial: of the fit's own network, which a smaller one, that
+    learns less by heart, does not stand for."""
+    if on_cpu():
+        return int(CPU_FLOP / (steps * flop_of(field, 1)))
+    return kind.gpu_trials.points
 
 
 def _name(weight: float) -> str:

@@ -7,7 +7,7 @@ differences, its length taken over all axes at each pixel.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import equinox as eqx
@@ -63,7 +63,9 @@ def chosen_total_variation(
     """Total variation with the largest weight that predicts the held-out well.
 
     Weights are shares of the largest |A^H y|, above which nothing is left but a
-    constant, from large to small, each started from the last; `smoothest` chooses.
+    constant, from large to small, each started from the last. Noise in what is held out
+    makes its error flat about the best weight: of those within one standard error of
+    the lowest, 1 / sqrt(2 n) of it for n numbers, the smoothest is taken.
 
     Args:
         train_mask: which measurements are fitted; the others choose the weight.
@@ -79,21 +81,12 @@ def chosen_total_variation(
     for weight in (share * top for share in shares):
         x = _solve(known, y, x, jnp.float32(weight), norm, some, low, high)
         found[weight] = relative_error(forward(x), measurements, ~train_mask), x
-    errors = {weight: error for weight, (error, _) in found.items()}
-    best = smoothest(errors, int(jnp.sum(~train_mask)))
+    lowest = min(error for error, _ in found.values())
+    near = lowest * (1 + 1 / math.sqrt(2 * max(1, int(jnp.sum(~train_mask)))))
+    best = max(weight for weight, (error, _) in found.items() if error <= near)
     x = found[best][1]
     x = _solve(known, y, x, jnp.float32(best), norm, more, low, high)
-    return Chosen(np.asarray(x), best, errors)
-
-
-def smoothest(errors: Mapping[float, float], count: int) -> float:
-    """The largest weight whose relative error of what was held out is near the lowest.
-
-    Noise in what is held out makes its error flat about the best weight: near is within
-    one standard error, 1 / sqrt(2 n) of the lowest for n numbers.
-    """
-    near = min(errors.values()) * (1 + 1 / math.sqrt(2 * max(1, count)))
-    return max(weight for weight, error in errors.items() if error <= near)
+    return Chosen(np.asarray(x), best, {w: e for w, (e, _) in found.items()})
 
 
 @eqx.filter_jit

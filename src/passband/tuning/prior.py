@@ -1,6 +1,6 @@
 """Choosing the weight of a prior: one network trained with several of them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -11,17 +11,18 @@ from jaxtyping import Array, Float
 from ..field import Field
 from ..mappings import AnyKey
 from ..ops.without_autotune import jit_without_autotune
-from ..reconstruct.total_variation import smoothest
 from ..train.driver import Config, train
 from .problem import HeldMeasured
 from .sweep import Progress
 
 LADDER = (0.0, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 """Weights (`tasks.prior.TotalVariation`): 0, then two in every power of ten."""
-FIRST = ((0.0, 1e-4), (1e-5, 1e-3))
-"""Those tried before it is known where to look closer, two at a time."""
-CLOSER = 2
-"""How often two more are tried, next to the best so far."""
+USUAL = 1e-4
+"""The best of slices of heads and of phantoms, in CT and in MRI, or next to it."""
+FIRST = ((0.0, USUAL), (3e-5, 3e-4))
+"""Those tried before it is known where to look further, two at a time."""
+FURTHER = 3
+"""How often two more are tried at most, next to the best so far."""
 LATELY = 3
 """Looks at the held-out error that count, the last ones."""
 
@@ -35,18 +36,22 @@ def choose_weight(
     optimiser: optax.GradientTransformation,
     progress: Progress = lambda text: None,
 ) -> tuple[float, dict[float, float]]:
-    """The largest weight that predicts well what was held out, and the relative errors
-    there of all that were tried.
+    """The weight that predicts best what was held out, and the relative errors there of
+    all that were tried.
 
     Runs differ by the weight alone, and two train as one program. First come 0 and
-    three a power of ten apart, then those on either side of the best.
+    three about the usual one, then those further on for as long as they are better.
+    Too large a weight costs more than too small a one, and the more so the longer the
+    fit is: the largest one within a standard error, which is the rule of the classical
+    reconstruction, lost what the prior had won (a phantom from 20 views: 31.6 dB, the
+    best one's 34.4, and 32.5 without a prior).
 
     Args:
         field: the network before its first step.
         config: of the trials; its `every` is the time between two looks.
     """
-    known = np.asarray(held.measured())
-    unit, tried = float(np.sqrt(np.mean(np.abs(known) ** 2))), dict[float, float]()
+    unit = float(np.sqrt(np.mean(np.abs(np.asarray(held.measured())) ** 2)))
+    tried: dict[float, float] = {}
 
     def attempt(weights: Sequence[float]) -> None:
         names = ", ".join(f"{w:g}" for w in weights)
@@ -56,20 +61,31 @@ def choose_weight(
 
     for pair in FIRST:
         attempt(pair)
-    for _ in range(CLOSER):
-        best = smoothest(tried, known.size)
-        new = [w for w in _beside(best) if w not in tried]
+    for _ in range(FURTHER):
+        new = _further(_lowest(tried), tried)
         if not new:
             break
-        attempt(np.resize(new, 2).tolist())
+        attempt(np.resize(new, 2).tolist())  # a program of two, for one as well
     errors = {weight: float(tried[weight]) for weight in sorted(tried)}
-    return smoothest(errors, known.size), errors
+    return _lowest(errors), errors
 
 
-def _beside(weight: float) -> list[float]:
-    """The next weights of the ladder on either side; 0 has none."""
-    k = LADDER.index(weight)
-    return [] if k == 0 else [*LADDER[k - 1 : k], *LADDER[k + 1 : k + 2]]
+def _lowest(errors: dict[float, float]) -> float:
+    return min(errors, key=lambda weight: (errors[weight], weight))
+
+
+def _further(best: float, tried: Collection[float]) -> list[float]:
+    """Weights on either side of the best that were not tried; where one side was, two
+    on the other. Next to 0 there is none."""
+    k = LADDER.index(best)
+    new = [j for j in (k - 1, k + 1) if k and _open(j, tried)]
+    if len(new) == 1 and _open(beyond := 2 * new[0] - k, tried):
+        new.append(beyond)
+    return [LADDER[j] for j in new]
+
+
+def _open(place: int, tried: Collection[float]) -> bool:
+    return 0 < place < len(LADDER) and LADDER[place] not in tried
 
 
 def _errors(
