@@ -17,7 +17,7 @@ PAGE = (DOCS / "model-file.md").read_text()
 CODE = [part.split("```")[0] for part in PAGE.split("```python\n")[1:]]
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("activation", [*ACTIVATIONS, "sine:60", "wire:12,5"])
 def test_the_model_files_page_evaluates_a_model(tmp_path, monkeypatch, activation):
     key = jax.random.key(0)
     field = make_field(
@@ -29,7 +29,7 @@ def test_the_model_files_page_evaluates_a_model(tmp_path, monkeypatch, activatio
     exec(CODE[0], names)
     points = np.random.default_rng(0).random((20, 2))
     want = 10 + 240 * field.predict(points)
-    np.testing.assert_allclose(names["evaluate"](points), want, rtol=1e-5)
+    np.testing.assert_allclose(names["evaluate"](points), want, rtol=5e-5)
     assert os.listdir(tmp_path) == ["model.safetensors"]
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from . import theory as theory
     from . import tuning as tuning
     from . import units as units
+    from .api import compare as compare
     from .api import fit as fit
     from .api import fit_many as fit_many
     from .api import read as read
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from .words import parse_mapping as parse_mapping
 
 _HOMES = {
-    "api": ("fit", "fit_many", "read", "tune"),
+    "api": ("compare", "fit", "fit_many", "read", "tune"),
     "domain": ("grid",),
     "errors": ("InputError",),
     "field": ("Field", "make_field"),

@@ -1,4 +1,4 @@
-"""The library in one line each: `read`, `fit`, `fit_many`, `tune`."""
+"""The library in one line each: `read`, `fit`, `fit_many`, `tune`, `compare`."""
 
 import dataclasses
 import os
@@ -15,6 +15,8 @@ from .errors import InputError
 from .field import Field
 from .file_gate import allowing
 from .kinds.choose import choose_for
+from .kinds.compare import compare as compare_kind
+from .kinds.comparison import Comparison
 from .kinds.fit import choose_mapping, model_facts, result_of
 from .kinds.fit import fit as fit_kind
 from .kinds.kind import Kind
@@ -125,7 +127,8 @@ def fit(
         optimiser: "muon", "adam", "sgd", "adamw", or any of optax, such as
             `optax.adam(1e-3)`, which has its own rate: `lr` is then left out.
         schedule: "constant", "cosine" or "decay".
-        activation: of the hidden layers: "relu" (the default) or "sine".
+        activation: of the hidden layers: "relu" (the default), "sine", "finer",
+            "gauss" or "wire"; with a scale, "sine:60".
         batch: points a step.
         layers: dense layers, the output layer counted.
         width: channels of a hidden layer.
@@ -318,6 +321,51 @@ def tune(
     )  # fmt: skip
     listener.clear()
     return choice
+
+
+def compare(
+    data: Any,
+    values: Any = None,
+    *,
+    kind: str | None = None,
+    methods: str | Sequence[str] | None = None,
+    equal: str = "steps",
+    progress: bool | None = None,
+    **options: Any,
+) -> Comparison:
+    """Ours beside the methods of others, on the same data: one table, one strip.
+
+    Every network has its scale and its rate chosen by short trials on data held out, as
+    sigma is for ours; docs/compare.md has the rules.
+
+    Args:
+        data: as `pb.fit` takes it.
+        values: at the coordinates, where `data` is these.
+        kind: of a path, where its name does not tell.
+        methods: such as ["fourier", "siren", "bicubic"], or one text with commas;
+            left out, all that there are for these data. Ours is always there.
+        equal: what the others get as much of as ours: "steps", "seconds" or
+            "parameters".
+        progress: show a line of progress.
+        options: further arguments of `pb.fit`: `steps`, `width`, `seed`, ...
+
+    Example:
+        >>> import numpy as np, passband as pb
+        >>> x = np.linspace(0, 1, 64)
+        >>> found = pb.compare(x, np.sin(40 * x), methods="siren", steps=40, width=16)
+        >>> [row.name for row in found.rows], found.metric
+        (['fourier', 'siren'], 'psnr')
+        >>> found.best.name in ("fourier", "siren")
+        True
+    """
+    listener = Progress(progress)
+    found = _data(data, values, kind, options, {}, None, None, None, listener)
+    names = methods if isinstance(methods, str | None) else ",".join(methods)
+    compared = compare_kind(
+        found, found.options, methods=names, equal=equal, listener=listener
+    )
+    listener.clear()
+    return compared
 
 
 def _data(

@@ -1,6 +1,6 @@
 r"""Encodings: what a mapping draws, and what stands between a point and a network.
 
-Every encoding but that of `none` is
+Every encoding but those of `none` and `multigrid` is
 
 $$\gamma(v) = [a \sin 2\pi B v,\; a \cos 2\pi B v]$$
 
@@ -9,11 +9,14 @@ only, so encodings of different scale stack and share a compiled program.
 """
 
 import abc
+import functools
+import itertools
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from .errors import InputError
@@ -54,6 +57,11 @@ class Encoding(eqx.Module):
     def trains(self) -> str:
         """Which of `a` and `b` gradient descent may move."""
         return ""
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        """The names of its arrays that gradient descent may move."""
+        return ()
 
 
 class FourierFeatures(Encoding):
@@ -133,6 +141,11 @@ class FourierFeatures(Encoding):
     def trains(self) -> str:
         return self.train
 
+    @property
+    def moving(self) -> tuple[str, ...]:
+        names = {"a": "amplitudes", "b": "frequencies"}
+        return tuple(names[letter] for letter in self.train)
+
 
 class Identity(Encoding):
     """The raw coordinate, `scale * v + shift`: what the paper calls no mapping.
@@ -164,6 +177,63 @@ class Identity(Encoding):
     @property
     def dims(self) -> int:
         return self.scale.shape[-1]
+
+
+class Grids(Encoding):
+    """Values on grids of several sides over the unit cube, interpolated and trained.
+
+    Between the points of a grid values are linear along each axis, outside of the cube
+    those at its border; the features of all grids stand side by side.
+
+    Args:
+        levels: a grid each, (side, ..., side, features): as many sides as a point has
+            coordinates, 2 points or more along each.
+        d: coordinates of a point.
+
+    Example:
+        >>> import numpy as np, passband as pb
+        >>> encoding = pb.Multigrid(8, levels=2, features=3).draw(0, d=2)
+        >>> [level.shape for level in encoding.levels], encoding.features
+        ([(4, 4, 3), (8, 8, 3)], 6)
+        >>> encoding(np.zeros((5, 2))).shape
+        (5, 6)
+    """
+
+    levels: tuple[Float[Array, "..."], ...]
+    d: int = eqx.field(static=True)
+
+    def one(self, v: Float[Array, " d"]) -> Float[Array, " f"]:
+        return jnp.concatenate([interpolated(level, v) for level in self.levels])
+
+    @property
+    def features(self) -> int:
+        return sum(level.shape[-1] for level in self.levels)
+
+    @property
+    def dims(self) -> int:
+        return self.d
+
+    @property
+    def moving(self) -> tuple[str, ...]:
+        return ("levels",)
+
+
+@functools.partial(jax.jit, inline=True)
+def interpolated(
+    grid: Float[Array, "*sides f"], v: Float[Array, " d"]
+) -> Float[Array, " f"]:
+    """The values of a grid over the unit cube at a point, linear along each axis."""
+    d = grid.ndim - 1
+    last = np.asarray(grid.shape[:-1]) - 1
+    place = jnp.clip(v, 0, 1) * last
+    below = jnp.minimum(place.astype(jnp.int32), last - 1)
+    part = place - below
+    corners = np.asarray(list(itertools.product((0, 1), repeat=d)))
+    at = below + corners
+    shares = jnp.where(corners == 1, part, 1 - part)
+    weight = functools.reduce(jnp.multiply, shares.T)
+    values = grid[tuple(at[:, i] for i in range(d))]
+    return (weight[:, None] * values).sum(axis=0)
 
 
 def as_points(name: str, v: Any) -> Array:

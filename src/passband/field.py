@@ -181,16 +181,23 @@ class Field(eqx.Module):
     def trainable(self) -> "Field":
         """A pytree of booleans: what gradient descent may move.
 
-        Every float array would be too many: a and B are data unless `trains` says so.
+        Every float array would be too many: a and B are data unless `trains` says so;
+        the values of a grid are not.
         """
         mask = jax.tree.map(lambda _: False, self)
         mask = eqx.tree_at(
             lambda f: f.mlp, mask, jax.tree.map(lambda _: True, self.mlp)
         )
-        for letter, name in (("a", "amplitudes"), ("b", "frequencies")):
-            if letter in self.trains:
-                mask = eqx.tree_at(lambda f, n=name: getattr(f.encoding, n), mask, True)
+        for name in self.encoding.moving:
+            inside = jax.tree.map(lambda _: True, getattr(self.encoding, name))
+            mask = eqx.tree_at(lambda f, n=name: getattr(f.encoding, n), mask, inside)
         return mask
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers gradient descent may move."""
+        moving = eqx.filter(self, self.trainable())
+        return sum(leaf.size for leaf in jax.tree.leaves(moving))
 
     def _wrong_shape(self, shape: tuple[int, ...]) -> InputError:
         return InputError(
@@ -334,7 +341,7 @@ def make_field(
         encoding = mapping.draw(ke, d)
         sizes = [encoding.features, *[width] * (layers - 1), out]
         network = (init or _own_init(between))(kn, sizes)
-    network = dataclasses.replace(network, activation=between.name)
+    network = dataclasses.replace(network, activation=between.word)
     if start is not None:
         level = INVERSES[output](start)
         last = jnp.full_like(network.biases[-1], level)

@@ -1,14 +1,16 @@
 """The model file: one safetensors file that says what it holds.
 
 Tensors: `encoding.frequencies` (m, d) in cycles per unit and `encoding.amplitudes`
-(m,), or `encoding.scale` and `encoding.shift` (d,) for no mapping; `layer.0.weight`
+(m,), or `encoding.scale` and `encoding.shift` (d,) for no mapping, or the grids of a
+multigrid, `encoding.level.0` (side, ..., side, features) and so on; `layer.0.weight`
 (in, out), `layer.0.bias` (out,) and so on. The metadata entry `passband` is a JSON
 object with `format`, `activation` (between the layers; `relu` where it is left out),
 `output` (behind the last), `gains` (what W and b of a layer are multiplied by, or
 null), and whatever the task adds: `task`, `mapping`, `shape`, `low`,
 `high`, `metrics`. A point v is evaluated as
 
-    x = [a sin(2 pi B v), a cos(2 pi B v)]       or scale * v + shift
+    x = [a sin(2 pi B v), a cos(2 pi B v)]       or scale * v + shift, or what the
+                                                 grids over the unit cube have at v
     x = activation(x @ W + b) for every layer but the last, then x @ W + b
     y = output(x), in the user's units low + (high - low) * y
 
@@ -28,13 +30,13 @@ import numpy as np
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from .activations import ACTIVATIONS
+from .activations import parse_activation
 from .atomic_write import write_bytes
 from .errors import InputError, one_line
 from .field import MLP, OUTPUTS, Field
 from .file_gate import check_file, decoding, open_file
 from .json_text import from_json, to_json
-from .mappings import FourierFeatures, Identity
+from .mappings import FourierFeatures, Grids, Identity
 from .members import stacked
 
 FORMAT, MEMBERS_FORMAT = 1, 2
@@ -50,6 +52,9 @@ def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
         if hasattr(field.encoding, name):
             values = np.asarray(getattr(field.encoding, name), np.float32)
             tensors[f"encoding.{name}"] = values
+    if isinstance(field.encoding, Grids):
+        for i, level in enumerate(field.encoding.levels):
+            tensors[f"encoding.level.{i}"] = np.asarray(level, np.float32)
     for i, (W, b) in enumerate(zip(field.mlp.weights, field.mlp.biases, strict=True)):
         tensors[f"layer.{i}.weight"] = np.asarray(W, np.float32)
         tensors[f"layer.{i}.bias"] = np.asarray(b, np.float32)
@@ -112,9 +117,11 @@ def _field(path: Path, about: dict[str, Any], tensors: dict[str, np.ndarray]) ->
         raise _broken(path, f"its output `{output}` is unknown")
     if trains not in ("", "a", "b", "ab"):
         raise _broken(path, f"its `trains` is {trains!r}")
-    activation = about.get("activation", "relu")
-    if activation not in tuple(ACTIVATIONS):
-        raise _broken(path, f"its activation `{activation}` is unknown")
+    activation = str(about.get("activation", "relu"))
+    try:
+        parse_activation(activation)
+    except InputError:
+        raise _broken(path, f"its activation `{activation}` is unknown") from None
     encoding = _encoding(path, tensors, trains)
     count = sum(name.startswith("layer.") for name in tensors) // 2
     try:
@@ -186,7 +193,9 @@ def _read_header(path: Path, stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
 
 def _encoding(
     path: Path, tensors: dict[str, np.ndarray], trains: str
-) -> FourierFeatures | Identity:
+) -> FourierFeatures | Grids | Identity:
+    if "encoding.level.0" in tensors:
+        return _grids(path, tensors)
     pairs = (
         ("frequencies", "amplitudes", partial(FourierFeatures, train=trains), 2),
         ("scale", "shift", Identity, 1),
@@ -200,6 +209,18 @@ def _encoding(
             raise _broken(path, f"its encoding has shapes {one.shape} and {two.shape}")
         return make(jnp.asarray(one), jnp.asarray(two))
     raise _broken(path, "it has no encoding")
+
+
+def _grids(path: Path, tensors: dict[str, np.ndarray]) -> Grids:
+    count = sum(name.startswith("encoding.level.") for name in tensors)
+    d, levels = tensors["encoding.level.0"].ndim - 1, []
+    for i in range(count):
+        level = tensors.get(f"encoding.level.{i}", np.zeros(0, np.float32))
+        sides = set(level.shape[:-1])
+        if level.ndim != d + 1 or not 1 <= d <= 3 or len(sides) != 1 or min(sides) < 2:
+            raise _broken(path, f"its grid {i} has shape {level.shape}")
+        levels.append(jnp.asarray(level))
+    return Grids(tuple(levels), d)
 
 
 def _gains(

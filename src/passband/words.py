@@ -2,7 +2,7 @@
 
 none   basic   positional:6   gaussian:10   gaussian:10/10/3   dense:p=1
 gaussian:26,units=rad   octaves:9,units=rad,rotate=zx45   none:scale=2,shift=-1
-gaussian:auto   positional:auto
+multigrid:256,levels=6,features=4   gaussian:auto   positional:auto
 """
 
 import dataclasses

@@ -20,6 +20,7 @@ OPTIONS = [
     "gaussian:10/4,m=32",
     "loguniform:30,m=32,norm=1",
     "laplace:8,m=32,train=ab",
+    "multigrid:9,levels=3,features=2",
 ]
 
 

@@ -28,7 +28,7 @@ def run(options: Options, given: set[str]) -> int:
         **about,
         "coordinates": field.encoding.dims,
         "layers": [field.encoding.features, *(b.shape[-1] for b in field.mlp.biases)],
-        "parameters": sum(W.size for W in (*field.mlp.weights, *field.mlp.biases)),
+        "parameters": field.parameters,
         "bytes": model_path(options.model).stat().st_size,
     }
     shown = content | {"layers": "-".join(map(str, content["layers"]))}

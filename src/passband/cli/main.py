@@ -21,6 +21,7 @@ VERBS: dict[str, str] = {
     "demo": "the sample picture without and with Fourier features",
     "fit": "",
     "tune": "",
+    "compare": "",
     "render": "a model as a file: picture, mesh, volume, orbit, ONNX, ...",
     "info": "what a model file holds",
     "bench": "training throughput of this machine",
@@ -28,7 +29,7 @@ VERBS: dict[str, str] = {
     "data": "named data sets: list, path, fetch",
     "paper": "the paper's tables and figures: list, run, all, report",
 }
-KIND_VERBS = ("fit", "tune")
+KIND_VERBS = ("fit", "tune", "compare")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -135,8 +136,11 @@ def commands() -> dict[str, str]:
         if verb not in KIND_VERBS:
             found[verb] = what
         for name, row in KINDS.items() if verb in KIND_VERBS else ():
-            tuned = f"choose the scale of a mapping for {row.thing}"
-            found[f"{verb} {name}"] = tuned if verb == "tune" else row.summary
+            found[f"{verb} {name}"] = {
+                "fit": row.summary,
+                "tune": f"choose the scale of a mapping for {row.thing}",
+                "compare": f"compare methods on {row.thing}",
+            }[verb]
     return found
 
 

@@ -1,5 +1,6 @@
 """Normal maps as in the paper's fig. 16: of a field, and of the mesh it learned."""
 
+import io
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -207,3 +208,12 @@ def on_white(normals: np.ndarray) -> np.ndarray:
     """The same picture, white where there is no surface."""
     hit = (normals != 0).any(axis=-1, keepdims=True)
     return np.where(hit, normal_picture(normals), np.uint8(255))
+
+
+def png_of(picture: np.ndarray) -> bytes:
+    """A picture of bytes as a PNG file."""
+    from PIL import Image
+
+    stream = io.BytesIO()
+    Image.fromarray(picture).save(stream, "PNG")
+    return stream.getvalue()

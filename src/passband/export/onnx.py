@@ -4,6 +4,7 @@ The file format is Protocol Buffers; the handful of messages that a network need
 written here directly, and no ONNX package is called for.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -12,6 +13,9 @@ from passband.activations import parse_activation
 from passband.errors import InputError
 
 OPSET, IR_VERSION = 17, 8
+INT64 = 7  # of TensorProto.DataType
+EXACT = 2**24
+"""Whole numbers up to which float32 has them all."""
 OUTPUTS = {"identity": None, "sigmoid": "Sigmoid", "tanh": "Tanh", "radiance": None}
 
 
@@ -21,6 +25,7 @@ def onnx_bytes(
     biases: Sequence[np.ndarray],
     frequencies: np.ndarray | None = None,
     amplitudes: np.ndarray | None = None,
+    levels: Sequence[np.ndarray] = (),
     input_center: np.ndarray | float = 0.0,
     input_scale: np.ndarray | float = 1.0,
     input_shift: np.ndarray | float = 0.0,
@@ -33,7 +38,8 @@ def onnx_bytes(
     """The model `coords` (n, d) float32 -> `values` (n, c) float32 as a file's bytes.
 
     v = (coords - input_center) * input_scale + input_shift
-    x = [a sin 2 pi B v, a cos 2 pi B v], or v itself without `frequencies`
+    x = [a sin 2 pi B v, a cos 2 pi B v], or v itself without `frequencies`, or what
+        the grids have at v
     y = output(W_L ... activation(W_1 x + b_1) ... + b_L)
     values = y * output_scale + output_shift
 
@@ -46,6 +52,7 @@ def onnx_bytes(
         amplitudes: a (m,), ones where left out.
         output: `identity`, `sigmoid`, `tanh`, or `radiance` of a scene: the sigmoid of
             three colours and the ReLU of a density.
+        levels: of a multigrid, (side, ..., side, features) each.
         metadata: words kept in the file.
     """
     between = parse_activation(activation)
@@ -57,9 +64,19 @@ def onnx_bytes(
     weights = [np.asarray(w, np.float32) for w in weights]
     biases = [np.asarray(b, np.float32) for b in biases]
     B = None if frequencies is None else np.asarray(frequencies)
-    d = weights[0].shape[-2] if B is None else B.shape[-1]
-    _check(weights, biases, d if B is None else 2 * B.shape[-2])
     many, graph = weights[0].ndim == 3, _Graph()
+    d = features = weights[0].shape[-2]
+    if B is not None:
+        d, features = B.shape[-1], 2 * B.shape[-2]
+    elif levels:
+        if many:
+            raise InputError(
+                "several members with a `multigrid` have no ONNX graph; export one "
+                "network"
+            )
+        d = np.ndim(levels[0]) - 1
+        features = sum(np.shape(level)[-1] for level in levels)
+    _check(weights, biases, features)
     x = graph.affine("coords", 1.0, -np.asarray(input_center))
     x = graph.affine(x, input_scale, input_shift)
     if B is not None:
@@ -70,6 +87,8 @@ def onnx_bytes(
                 f"{B.shape[:-1]}"
             )
         x = _encode(graph, x, B, a[:, None] if many else a)
+    elif levels:
+        x = _look_up(graph, x, levels)
     for layer, (w, b) in enumerate(zip(weights, biases, strict=True)):
         if layer:
             x = between.onnx(graph.node, x)
@@ -107,6 +126,41 @@ def _radiance(graph: "_Graph", x: str) -> str:
         for f, mask in (("Sigmoid", colour), ("Relu", density))
     ]
     return graph.node("Add", *parts)
+
+
+def _look_up(graph: "_Graph", v: str, levels: Sequence[np.ndarray]) -> str:
+    """The values of grids over the unit cube at v, linear along each axis."""
+    inside = graph.node("Clip", v, 0.0, 1.0)
+    return graph.node(
+        "Concat", *(_interpolate(graph, inside, level) for level in levels), axis=1
+    )
+
+
+def _interpolate(graph: "_Graph", v: str, level: np.ndarray) -> str:
+    side, d = level.shape[0], level.ndim - 1
+    if side**d > EXACT:
+        raise InputError(
+            f"a grid of {side}^{d} points is beyond the {EXACT} that float32 in ONNX "
+            "can number; fit a `multigrid` with a smaller side"
+        )
+    table = graph.constant(level.reshape(-1, level.shape[-1]))
+    strides = np.asarray([side ** (d - 1 - i) for i in range(d)])
+    place = graph.node("Mul", v, float(side - 1))
+    below = graph.node("Min", graph.node("Floor", place), float(side - 2))
+    part = graph.node("Sub", place, below)
+    first = graph.node("MatMul", below, graph.constant(strides[:, None]))
+    columns = np.eye(d)[:, :, None]
+    up = [graph.node("MatMul", part, graph.constant(column)) for column in columns]
+    down = [graph.node("Sub", 1.0, weight) for weight in up]
+    total = ""
+    for corner in itertools.product((0, 1), repeat=d):
+        number = graph.node("Add", first, float(np.dot(corner, strides)))
+        row = graph.node("Cast", number, to=INT64)
+        value = graph.node("Flatten", graph.node("Gather", table, row), axis=1)
+        for i, bit in enumerate(corner):
+            value = graph.node("Mul", value, up[i] if bit else down[i])
+        total = graph.node("Add", total, value) if total else value
+    return total
 
 
 def _check(weights: list[np.ndarray], biases: list[np.ndarray], fan_in: int) -> None:

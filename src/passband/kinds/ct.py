@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.ndimage import uniform_filter1d
@@ -22,7 +21,7 @@ from ..members import mean_and_spread
 from ..plot.reconstructions import reconstructions
 from ..plot.sinogram import sinogram_figure
 from ..reconstruct.backprojection import largest_density
-from ..reconstruct.baselines import baselines
+from ..reconstruct.baselines import baselines, recipes
 from ..tasks.ct import (
     CTTask,
     against_truth,
@@ -61,6 +60,7 @@ from .model_facts import shape_of
 from .options import CTOptions, TrainOptions
 from .prior import with_prior
 from .render_picture import render_picture
+from .shown import Make, Reconstruction, Shown, judged_by
 from .truth import Truth, in_units_of
 
 STEPS = 1000
@@ -217,18 +217,15 @@ class CTKind(Kind):
         *,
         seconds: float | None = None,
     ) -> Evaluation:
-        (views, bins), word = self.data.values.shape, str(training.mapping)
+        bins, word = self.bins, str(training.mapping)
         whole = self._task(bins)
         ours, apart = mean_and_spread(field, task.predict)
         seen = whole.forward(jnp.asarray(ours))
         metrics = self._scores(ours) | whole.errors(seen)
         listener.progress("the baselines", often=False)
-        cpu = jax.default_backend() == "cpu"
-        grid = min(bins, max(64, CPU_SAMPLES // (views * bins))) if cpu else bins
         late: list[str] = []
-        others = baselines(
-            self._task(grid), steps=300 if cpu else 1000, seconds=seconds,
-            on_skip=late.append,
+        others = {} if not self.beside else baselines(
+            self._coarse(), steps=free_steps(), seconds=seconds, on_skip=late.append
         )  # fmt: skip
         scores = {
             name: self._scores(x) | whole.errors(whole.forward(jnp.asarray(x)))
@@ -271,7 +268,27 @@ class CTKind(Kind):
             baselines=scores,
             more=more,
             spread=spread_of(apart, self.high, self.high * ours, self.truth),
+            shown=lambda: self._shown(ours),
         )
+
+    def _coarse(self) -> CTTask:
+        """The task of the baselines, on a grid that a CPU has time for."""
+        (views, bins) = self.data.values.shape
+        few = min(bins, max(64, CPU_SAMPLES // (views * bins)))
+        return self._task(few if on_cpu() else bins)
+
+    def classical(self, room: int) -> dict[str, Make]:
+        del room
+        whole = self._task(self.bins)
+
+        def judge(x: np.ndarray) -> Reconstruction:
+            errors = whole.errors(whole.forward(jnp.asarray(x)))
+            return Reconstruction(self._scores(x) | errors, self._shown(x))
+
+        return judged_by(judge, recipes(self._coarse(), steps=free_steps()))
+
+    def _shown(self, values: np.ndarray) -> Shown:
+        return Shown(self.high * values, self.truth)
 
     def _scores(self, values: np.ndarray) -> dict[str, float]:
         if self.truth is None:
@@ -291,6 +308,11 @@ class CTKind(Kind):
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:
         return render_picture(field, about, options, listener)
+
+
+def free_steps() -> int:
+    """Of gradient descent on a free grid."""
+    return 300 if on_cpu() else 1000
 
 
 def _in_units(truth: np.ndarray, data: Sinogram, options: CTOptions) -> Truth:

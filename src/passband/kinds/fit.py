@@ -294,7 +294,7 @@ def _config(
             config[f.name] = os.path.realpath(config[f.name])
     config["sha256"], config["inputs"] = kind.hashes(asked)
     config["environment"] = environment(training.precision)
-    config["every"] = _every(task.step_points * training.members)
+    config["every"] = entry_steps(task.step_points * training.members)
     return config
 
 
@@ -303,7 +303,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else "one's own"
 
 
-def _every(points: int) -> int:
+def entry_steps(points: int) -> int:
     """Steps between two entries of the history, of so many points each."""
     if jax.default_backend() != "cpu":
         return 25

@@ -1,6 +1,7 @@
 """A picture file: PNG, JPEG, TIFF, NPY."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import equinox as eqx
@@ -12,6 +13,8 @@ from ..field import Field
 from ..members import mean_and_spread
 from ..plot.spectrum import spectrum_figure
 from ..plot.triptych import triptych
+from ..reconstruct.interpolation import KERNELS, enlarged_by, scattered, spline
+from ..reconstruct.jpeg import jpeg_within
 from ..tasks.image import ImageTask, image_task, render, split_pixels
 from ..tuning.grid import grid_problem
 from ..tuning.problem import Problem
@@ -32,6 +35,7 @@ from .model_facts import shape_of
 from .options import ImageOptions, TrainOptions
 from .pace import points_in
 from .render_picture import render_picture
+from .shown import Make, Reconstruction, Shown
 
 STEPS = 2000
 HELD_OUT_STEPS = 500
@@ -145,7 +149,44 @@ class ImageKind(Kind):
             spread=spread_of(
                 apart, unit, unit * prediction, unit * truth, channels=True
             ),
+            shown=lambda: Shown(_colours(prediction), _colours(truth)),
         )
+
+    def classical(self, room: int) -> dict[str, Make]:
+        """Interpolation of the pixels held out; where none are, a JPEG as small as the
+        network."""
+        holdout, seed = self.options.holdout, self.options.seed
+        task = image_task(self.image, holdout=holdout, seed=seed)
+        truth = task.truth()
+        h, w, c = truth.shape
+
+        def judged(seen: np.ndarray, bytes: int | None = None) -> Reconstruction:
+            seen = np.clip(seen, 0, 1).astype(np.float32)
+            shown = Shown(_colours(seen), _colours(truth))
+            return Reconstruction(task.scores(seen), shown, bytes)
+
+        def jpeg() -> Reconstruction | None:
+            found = jpeg_within(truth, room)
+            return None if found is None else judged(found.values, found.bytes)
+
+        if holdout == "none":
+            return {"JPEG": jpeg}
+        if holdout == "quarter":
+            known = truth[::2, ::2]
+            by = functools.partial(enlarged_by, known=known, shape=(h, w))
+            smooth: dict[str, Make] = {"spline": lambda: judged(spline(known, (h, w)))}
+            return {
+                name: lambda kernel=kernel: judged(by(kernel))
+                for name, kernel in KERNELS.items()
+            } | smooth
+        index = np.asarray(task.train)
+        fill = functools.partial(
+            scattered, index, truth.reshape(-1, c)[index], shape=(h, w)
+        )
+        return {
+            "linear": lambda: judged(fill(smooth=False)),
+            "cubic": lambda: judged(fill(smooth=True)),
+        }
 
     @classmethod
     def render(
@@ -160,6 +201,11 @@ class ImageKind(Kind):
             np.zeros(2), np.full(2, 1 / max(h, w)), np.zeros(2),
             "column and row of the fitted picture, in pixels",
         )  # fmt: skip
+
+
+def _colours(picture: np.ndarray) -> np.ndarray:
+    """Grey, or three colours: what a figure shows of any picture."""
+    return picture[..., 0] if picture.shape[2] < 3 else picture[..., :3]
 
 
 def stride(pixels: int, most: int | None = None, side: int | None = None) -> int:

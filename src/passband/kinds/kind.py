@@ -29,6 +29,7 @@ from ..tasks.task import Task
 from .model_facts import range_of
 from .options import TrainOptions
 from .provenance import file_hashes, together
+from .shown import Make, Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -196,6 +197,8 @@ class Evaluation:
     """Further entries of the result: `evaluated`, `grid`, `bytes`, ..."""
     spread: Spread | None = None
     """Of members."""
+    shown: Callable[[], Shown] | None = None
+    """One picture to lay beside those of other methods."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -256,6 +259,8 @@ class Kind(abc.ABC):
     warnings: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     notes: tuple[str, ...] = dataclasses.field(default=(), kw_only=True)
     """What else a reader may want to know."""
+    beside: bool = dataclasses.field(default=True, kw_only=True)
+    """Whether an evaluation works out classical methods too."""
     sha256: str | None = dataclasses.field(default=None, kw_only=True)
     """Of data that came from memory; None stands for the files of `inputs`."""
 
@@ -340,6 +345,15 @@ class Kind(abc.ABC):
             seconds: about as long as it may take; less of the data is evaluated, and
                 `more` says so, where all would take longer.
         """
+
+    def classical(self, room: int) -> dict[str, Make]:
+        """What there is for these data without a network, each made when called.
+
+        Args:
+            room: bytes of the network that it is compared with.
+        """
+        del room
+        return {}
 
     @classmethod
     @abc.abstractmethod

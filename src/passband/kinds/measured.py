@@ -281,7 +281,7 @@ class MeasuredKind(Kind):
         listener.progress("the baselines", often=False)
         limit = BASELINE_SECONDS if seconds is None else min(BASELINE_SECONDS, seconds)
         steps = affordable(self.forward, limit, BASELINE_STEPS)
-        others = baselines(whole, steps=steps)
+        others = baselines(whole, steps=steps) if self.beside else {}
         scores = {name: self._scores(whole, x) for name, x in others.items()}
         word = str(training.mapping)
         shown = {name: self._user(x) for name, x in {word: ours, **others}.items()}

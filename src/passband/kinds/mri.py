@@ -13,14 +13,11 @@ import numpy as np
 from ..data.masks import hold_out
 from ..domain import check_count, extent_of, xy
 from ..field import Field
-from ..forward.kspace import to_centred
 from ..mappings import Mapping
 from ..members import mean_and_spread
 from ..ops.mlp import Precision
-from ..plot.kspace import kspace_figure
 from ..plot.reconstructions import reconstructions
-from ..plot.volume_slices import planes, volume_slices
-from ..reconstruct.baselines import baselines
+from ..reconstruct.baselines import baselines, recipes
 from ..tasks.mri import MriTask, against, render
 from ..train.memory import budget, microbatch_voxels
 from ..tuning.instruments import kspace_guess, mri_problem
@@ -50,11 +47,13 @@ from .kind import (
     spread_of,
 )
 from .model_facts import shape_of
+from .mri_figures import kspace, middle_slice, slices
 from .mri_measurement import Measurement, measurement
 from .options import MriOptions, TrainOptions
 from .pace import points_in
 from .prior import with_prior
 from .render_volume import place_of, render_volume
+from .shown import Make, Reconstruction, Shown, judged_by
 
 STEPS = 1000
 # Voxels times iterations of a baseline: 20 s on 2 CPU cores, 300 iterations of 96^3.
@@ -244,12 +243,10 @@ class MriKind(Kind):
         seen, apart = mean_and_spread(field, lambda f: render(f, data.sides, extent))
         seen = seen.reshape(whole.forward.input_shape)
         metrics = self._scores(whole, seen)
-        limit = CPU_WORK // math.prod(data.sides) if on_cpu() else 1000
         listener.progress("the baselines", often=False)
         late: list[str] = []
-        others = baselines(
-            whole, steps=int(np.clip(limit, 20, 1000)), seconds=seconds,
-            on_skip=late.append,
+        others = {} if not self.beside else baselines(
+            whole, steps=self._free_steps(), seconds=seconds, on_skip=late.append
         )  # fmt: skip
         scores = {name: self._scores(whole, image) for name, image in others.items()}
         truth = None if data.truth is None else np.abs(data.truth)
@@ -260,12 +257,12 @@ class MriKind(Kind):
             notes = {k: score_line(v) for k, v in {word: metrics, **scores}.items()}
             return {
                 "Reconstructions": reconstructions(
-                    {k: _slice(v) for k, v in shown.items()},
-                    None if truth is None else _slice(truth),
+                    {k: middle_slice(v) for k, v in shown.items()},
+                    None if truth is None else middle_slice(truth),
                     notes=notes,
                 ),
-                "Slices": self._slices(ours, truth),
-                "k-space": self._kspace(whole, seen),
+                "Slices": slices(data, ours, truth),
+                "k-space": kspace(data, whole, seen),
             }
 
         more: dict[str, Any] = {"left_out": late} if late else {}
@@ -274,12 +271,33 @@ class MriKind(Kind):
         return Evaluation(
             metrics=metrics,
             about=self._about(),
-            preview=lambda: self._slices(ours, None),
+            preview=lambda: slices(data, ours, None),
             figures=figures,
             baselines=scores,
             more=more,
             spread=spread_of(apart, data.high, ours, truth),
+            shown=lambda: self._shown(seen),
         )
+
+    def _free_steps(self) -> int:
+        """Of gradient descent on a free grid, and of total variation."""
+        limit = CPU_WORK // math.prod(self.data.sides) if on_cpu() else 1000
+        return int(np.clip(limit, 20, 1000))
+
+    def classical(self, room: int) -> dict[str, Make]:
+        del room
+        whole = self._task(self.data, 1)
+        return judged_by(
+            lambda image: Reconstruction(
+                self._scores(whole, image), self._shown(image)
+            ),
+            recipes(whole, steps=self._free_steps()),
+        )
+
+    def _shown(self, image: np.ndarray) -> Shown:
+        truth = self.data.truth
+        known = None if truth is None else middle_slice(np.abs(truth))
+        return Shown(middle_slice(self._magnitude(image)), known)
 
     def _evaluate_part(
         self,
@@ -330,28 +348,6 @@ class MriKind(Kind):
             )
         return found | task.errors(image)
 
-    def _slices(self, volume: np.ndarray, truth: np.ndarray | None) -> Any:
-        rows = {} if truth is None else {"Truth": truth}
-        top = None if truth is None else float(truth.max())
-        return volume_slices(
-            rows | {"Field": volume}, spacing=self.data.spacing, top=top
-        )
-
-    def _kspace(self, task: MriTask, image: np.ndarray) -> Any:
-        data = self.data
-        residual = np.asarray(task.forward.transform(jnp.asarray(image)))
-        residual = residual - data.measured
-
-        def shown(samples: np.ndarray) -> np.ndarray:
-            size = np.abs(to_centred(samples, data.sides)) * data.high
-            return size if data.maps is None else np.linalg.norm(size, axis=0)
-
-        middle = np.fft.fftshift
-        held = None if data.test_mask is None else middle(data.test_mask)
-        return kspace_figure(
-            shown(data.measured), shown(residual), middle(data.train_mask), held
-        )
-
     @classmethod
     def units(cls, field: Field, about: dict[str, Any]) -> Units:
         d = field.encoding.dims
@@ -392,7 +388,3 @@ def looks_of(steps: Any, errors: Any) -> list[tuple[float, float]]:
             looks.append((step, error))
             last = step
     return looks
-
-
-def _slice(volume: np.ndarray) -> np.ndarray:
-    return planes(volume)[-1][0]

@@ -37,6 +37,7 @@ from .kind import (
 )
 from .options import NerfOptions, TrainOptions
 from .render_scene import depth_picture, render_scene, scene_facts
+from .shown import Make, Reconstruction, Shown
 
 STEPS, MUON_STEPS, CPU_STEPS = 50_000, 20_000, 1200
 """The paper's; Muon's, which are better by half a dB on Lego; and what a CPU has time
@@ -254,7 +255,23 @@ class NerfKind(Kind):
             baselines=baselines,
             more=more,
             spread=_spread(task, seen[:STRIP]),
+            shown=lambda: Shown(np.clip(pictures[0], 0, 1), task.shown.truth()[0]),
         )
+
+    def classical(self, room: int) -> dict[str, Make]:
+        """The photograph that was taken nearest to each test view."""
+        del room
+        scored, _ = self._scored()
+        if scored is None:
+            return {}
+
+        def nearest() -> Reconstruction:
+            seen = nearest_photographs(self.scene.train, scored)
+            truth = scored.pixels / 255
+            level = float(psnr_of_views(seen, truth).mean())
+            return Reconstruction({"psnr_test": level}, Shown(seen[0], truth[0]))
+
+        return {"nearest photograph": nearest}
 
     def _about(self) -> dict[str, Any]:
         """What `render` needs to know of the scene."""
@@ -330,8 +347,12 @@ def _preview(task: NerfTask, field: Field) -> np.ndarray:
 
 def nearest_psnr(train: Photographs, test: Photographs) -> float:
     """Mean PSNR of showing, for every test view, the photograph taken nearest to it."""
-    nearest = train.pixels[apart(train, test).argmin(axis=1)] / 255
-    return psnr_of_views(nearest, test.pixels / 255).mean()
+    return psnr_of_views(nearest_photographs(train, test), test.pixels / 255).mean()
+
+
+def nearest_photographs(train: Photographs, test: Photographs) -> np.ndarray:
+    """For every test view, the photograph taken nearest to it."""
+    return train.pixels[apart(train, test).argmin(axis=1)] / 255
 
 
 def apart(train: Photographs, test: Photographs) -> np.ndarray:

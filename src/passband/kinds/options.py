@@ -34,16 +34,19 @@ class TrainOptions:
         None, "learning rate (default: the recipe's)", above=0, most=1e30
     )
     optimiser: str | tuple | None = option(
-        None,
-        "what moves the weights: muon, adam, sgd, adamw (default: the recipe's)",
+        None, "what moves the weights: muon, adam, sgd, adamw (default: the recipe's)",
         metavar="NAME",
-    )
+    )  # fmt: skip
     schedule: str | None = option(
-        None,
-        "how the rate goes on: constant, cosine, decay (default: the recipe's)",
+        None, "how the rate goes on: constant, cosine, decay (default: the recipe's)",
         metavar="NAME",
+    )  # fmt: skip
+    activation: str = option(
+        "relu",
+        "of the hidden layers: relu, sine, finer, gauss, wire; a scale behind a colon: "
+        "sine:60, wire:20,10",
+        metavar="WORD",
     )
-    activation: str = option("relu", "of the hidden layers: relu, sine", metavar="NAME")
     batch: int | None = option(
         None, "points a step (default: what the device does in time)", least=1
     )
@@ -52,12 +55,9 @@ class TrainOptions:
     )
     width: int = option(256, "channels of a hidden layer", least=1)
     members: int = option(
-        1,
-        "networks trained side by side: the model is their mean, their spread a map of "
-        "its errors",
-        least=1,
-        most=64,
-    )
+        1, "networks trained side by side: the model is their mean, their spread a map "
+        "of its errors", least=1, most=64,
+    )  # fmt: skip
     seed: int = option(0, "of B, the weights and the batches", least=0, most=2**32 - 1)
     precision: str = option(
         "auto",

@@ -9,7 +9,7 @@ from ..atomic_write import write_bytes
 from ..errors import InputError
 from ..export.onnx import onnx_bytes
 from ..field import Field
-from ..mappings import FourierFeatures, Identity
+from ..mappings import FourierFeatures, Grids, Identity
 from ..model_file import load_with_info, model_path
 from .kind import SILENT, Kind, Listener, own_units
 from .model_facts import range_of, refuse
@@ -76,6 +76,8 @@ def write_onnx(
             "frequencies": np.asarray(encoding.frequencies),
             "amplitudes": np.asarray(encoding.amplitudes),
         }
+    elif isinstance(encoding, Grids):
+        waves = {"levels": [np.asarray(level) for level in encoding.levels]}
     elif isinstance(encoding, Identity):
         factor = np.asarray(encoding.scale, np.float64)
         more = np.asarray(encoding.shift, np.float64)

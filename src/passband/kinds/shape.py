@@ -1,7 +1,7 @@
 """A mesh file: PLY, OBJ, STL, NPZ."""
 
 import dataclasses
-import io
+import functools
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from ..data.store import cache_or_none
 from ..errors import InputError
 from ..export.chamfer import chamfer
 from ..export.mesh import BatchField, Extracted, extract, write_mesh
-from ..export.normals import Camera, field_normals, mesh_normals, on_white
+from ..export.normals import Camera, field_normals, mesh_normals, on_white, png_of
 from ..field import Field
 from ..file_gate import read_json
 from ..labels.occupancy import Labeller, embree_missing
@@ -42,6 +42,7 @@ from .kind import (
 from .model_facts import check_room, numbers_of, refuse, suffix_of
 from .options import ShapeOptions, TrainOptions
 from .pace import points_in
+from .shown import Shown
 
 BLOCK = 32_768  # the paper's points a step
 POOL, SMALL_POOL = 2**26, 2**23
@@ -154,11 +155,10 @@ class ShapeKind(Kind):
         cut = None if field.members == 1 else self._slice(field)
 
         def figures() -> dict[str, Any]:
-            truth = mesh_normals(mesh.vertices, mesh.faces, camera=camera)
-            pair = np.concatenate([on_white(truth), picture], axis=1)
+            pair = np.concatenate([self._normals, picture], axis=1)
             return {
                 "triptych": triptych(*(cut or self._slice(field))[:2]),
-                "Normals: the mesh on the left, the field on the right": _png(pair),
+                "Normals: the mesh on the left, the field on the right": png_of(pair),
             }
 
         pool, about = self.labels.pool, self.labels.about
@@ -185,7 +185,14 @@ class ShapeKind(Kind):
             figures=figures,
             more={"bytes": size, "labels": labels},
             spread=None if cut is None else spread_of(cut[2], 1.0, cut[1], cut[0]),
+            shown=lambda: Shown(picture / 255, self._normals / 255),
         )
+
+    @functools.cached_property
+    def _normals(self) -> np.ndarray:
+        """Those of the mesh, as a picture."""
+        mesh, camera = self.mesh, Camera.seeing(self.mesh.vertices)
+        return on_white(mesh_normals(mesh.vertices, mesh.faces, camera=camera))
 
     def _surface(self, field: Field, cells: int) -> Extracted | None:
         """The field's surface in the unit cube; None where it says one thing only."""
@@ -327,14 +334,6 @@ def _labels(
         ),
     )
     return labels, slow
-
-
-def _png(picture: np.ndarray) -> bytes:
-    from PIL import Image
-
-    stream = io.BytesIO()
-    Image.fromarray(picture).save(stream, "PNG")
-    return stream.getvalue()
 
 
 def _camera(field: BatchField, box: Box, options: Any) -> Camera:

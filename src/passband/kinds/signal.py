@@ -35,6 +35,7 @@ from .kind import (
 from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
 from .options import SignalOptions, TrainOptions
 from .pace import points_in
+from .shown import Shown
 
 STEPS = 2000
 LEAST_SAMPLES = 256  # that are always evaluated
@@ -141,6 +142,7 @@ class SignalKind(Kind):
             spread=spread_of(
                 apart, signal.high - signal.low, seen, truth, channels=True
             ),
+            shown=lambda: Shown(seen[:, 0], truth[:, 0]),
         )
 
     @classmethod

@@ -28,7 +28,6 @@ DARK = -5.0
 """A start of the free grid near black, which most of a scan is."""
 
 
-@functools.singledispatch
 def baselines(
     task: Task,
     *,
@@ -46,17 +45,28 @@ def baselines(
             the network look better than it is.
         on_skip: called with the name of each that is left out.
     """
+    begun, found = time.perf_counter(), {}
+    for name, reconstruct in recipes(task, steps=steps).items():
+        late = seconds is not None and time.perf_counter() - begun >= seconds
+        if found and late:
+            on_skip(name)
+        else:
+            found[name] = reconstruct()
+    return found
+
+
+Recipes = dict[str, Callable[[], np.ndarray]]
+"""Reconstructions by name, each made when it is called."""
+
+
+@functools.singledispatch
+def recipes(task: Task, *, steps: int = 1000) -> Recipes:
+    """How each classical reconstruction of a task's measurements is made."""
     raise TypeError(f"no baselines are known for a {type(task).__name__}")
 
 
-@baselines.register
-def _(
-    task: CTTask,
-    *,
-    steps: int = 1000,
-    seconds: float | None = None,
-    on_skip: Callable[[str], object] = str,
-) -> dict[str, np.ndarray]:
+@recipes.register
+def _(task: CTTask, *, steps: int = 1000) -> Recipes:
     """Filtered back-projection, SART, total variation and a free grid.
 
     All but the first leave out the held-out rays, by which the sweeps of SART and the
@@ -72,25 +82,22 @@ def _(
         choose = jnp.asarray(kept_rays((y.shape[0], y.shape[1]), 0.05, 0))
     else:
         choose = train_mask
-    found = _in_time(seconds, on_skip, {
+    make: dict[str, Callable[[], Any]] = {
         "FBP": lambda: filtered_backprojection(
             *_filled(forward, np.asarray(y), train_mask)
         ),
         "SART": lambda: sart(forward, y, train_mask).values,
         "TV": lambda: chosen_total_variation(forward, y, choose, high=1.0).values,
         "free grid": lambda: free_grid(task, steps=steps),
-    })  # fmt: skip
-    return {name: enlarged(x, task.side) for name, x in found.items()}
+    }
+    return {
+        name: lambda one=one: enlarged(np.asarray(one()), task.side)
+        for name, one in make.items()
+    }
 
 
-@baselines.register
-def _(
-    task: MriTask,
-    *,
-    steps: int = 1000,
-    seconds: float | None = None,
-    on_skip: Callable[[str], object] = str,
-) -> dict[str, np.ndarray]:
+@recipes.register
+def _(task: MriTask, *, steps: int = 1000) -> Recipes:
     """Zero filling, total variation and a free grid, from the frequencies that train.
 
     The weight of total variation is the one that predicts the held-out frequencies
@@ -98,33 +105,19 @@ def _(
     two free numbers a voxel, which start at 0.
     """
     pair = task.forward.pair
-    make: dict[str, Callable[[], Any]] = {"zero-filled": lambda: zero_filled(task)}
+    make: Recipes = {"zero-filled": lambda: zero_filled(task)}
     if task.test_mask is not None and not pair:
         make["total variation"] = lambda: total_variation_of(task, steps=steps)[0]
     # Its iterations cost a third of total variation's, and it needs more of them.
     more, start = min(1000, 3 * steps), 0.0 if pair else DARK
-    make["free grid"] = lambda: free_grid(task, steps=more, start=start, signed=pair)
-    return _in_time(seconds, on_skip, make)
+    make["free grid"] = lambda: np.asarray(
+        free_grid(task, steps=more, start=start, signed=pair)
+    )
+    return make
 
 
-def _in_time(
-    seconds: float | None,
-    on_skip: Callable[[str], object],
-    make: dict[str, Callable[[], Any]],
-) -> dict[str, Any]:
-    """Those that could be begun before the time was up."""
-    begun, found = time.perf_counter(), {}
-    for name, reconstruct in make.items():
-        late = seconds is not None and time.perf_counter() - begun >= seconds
-        if found and late:
-            on_skip(name)
-        else:
-            found[name] = np.asarray(reconstruct())
-    return found
-
-
-@baselines.register
-def _(task: LinearTask, *, steps: int = 1000) -> dict[str, np.ndarray]:
+@recipes.register
+def _(task: LinearTask, *, steps: int = 1000) -> Recipes:
     """Least squares, total variation and a free grid, as shares of the task's range.
 
     The iterations of the first and the weight of the second are those that predict the
@@ -138,14 +131,21 @@ def _(task: LinearTask, *, steps: int = 1000) -> dict[str, np.ndarray]:
     # What was not measured is 0 in the task, and must be seen as 0.
     known = Masked(task.forward, train | test)
     low, high, y = float(task.low), float(task.high), task.measured
-    solved = least_squares(known, y, train, test, iterations=min(50, steps))
-    smooth = chosen_total_variation(
-        known, y, train, shares=SHARES, search=max(1, steps // (2 * len(SHARES))),
-        iterations=max(1, steps // 2), low=low, high=high,
-    )  # fmt: skip
-    found = {"least squares": solved.values, "total variation": smooth.values}
-    found = {name: (x - low) / (high - low) for name, x in found.items()}
-    return found | {"free grid": np.asarray(free_grid(task, steps=steps))}
+
+    def solved() -> np.ndarray:
+        return least_squares(known, y, train, test, iterations=min(50, steps)).values
+
+    def smooth() -> np.ndarray:
+        return chosen_total_variation(
+            known, y, train, shares=SHARES, search=max(1, steps // (2 * len(SHARES))),
+            iterations=max(1, steps // 2), low=low, high=high,
+        ).values  # fmt: skip
+
+    return {
+        "least squares": lambda: (solved() - low) / (high - low),
+        "total variation": lambda: (smooth() - low) / (high - low),
+        "free grid": lambda: np.asarray(free_grid(task, steps=steps)),
+    }
 
 
 def _filled(

@@ -49,7 +49,10 @@ class ImageTask(Task):
         self, field: Field, prediction: np.ndarray | None = None
     ) -> dict[str, float]:
         """PSNR of all, trained and held-out pixels, and SSIM, against peak 1."""
-        seen = self.predict(field) if prediction is None else prediction
+        return self.scores(self.predict(field) if prediction is None else prediction)
+
+    def scores(self, seen: np.ndarray) -> dict[str, float]:
+        """The metrics of a picture, whoever made it."""
         truth = self.truth()
         found = {"psnr": psnr(seen, truth, data_range=1.0)}
         channels = seen.shape[-1]

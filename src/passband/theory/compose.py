@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..errors import InputError
-from ..mappings import Encoding, FourierFeatures
+from ..mappings import Encoding, FourierFeatures, Grids
 from .ntk import check_network, closed_form
 
 Tree = TypeVar("Tree")
@@ -51,6 +51,7 @@ def composed_ntk(
         v: points, (k, d); left out, the matrix of `u` with itself, exactly symmetric.
         fan_in: features the network receives; left out, as many as the encoding has.
     """
+    refuse_grids(encoding)
     fan_in = encoding.features if fan_in is None else fan_in
     check_network(layers, width, fan_in, parameterization)
     closed_form(activation)
@@ -183,6 +184,15 @@ def _split(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, int]:
 
 def _grid(axes: list[np.ndarray]) -> np.ndarray:
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+
+
+def refuse_grids(encoding: Encoding) -> None:
+    """An error where the features are trained values: the theory is of fixed ones."""
+    if isinstance(encoding, Grids):
+        raise InputError(
+            "a `multigrid` has no kernel of its own: its features are trained values; "
+            "take a Fourier mapping"
+        )
 
 
 def encode(encoding: Encoding, v: np.ndarray) -> Float[np.ndarray, "n f"]:

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..field import OUTPUTS, Field
-from .compose import in_float64, points
+from .compose import in_float64, points, refuse_grids
 
 _ROWS = 256
 
@@ -34,6 +34,7 @@ def empirical_ntk(
         u: points, (n, d); in 1D also (n,).
         v: points, (k, d); left out, the kernel of `u` with itself.
     """
+    refuse_grids(field.encoding)
     u = points("u", u, field.encoding.dims)
     same = v is None
     v = u if v is None else points("v", v, field.encoding.dims)

@@ -176,13 +176,17 @@ def _predicted(
 def _smaller(auto: Auto, plan: Plan, share: float) -> tuple[Auto, Plan]:
     """Networks for a part of the data: as many weights and frequencies for each point
     as the whole has, because a network with room to spare prefers higher scales."""
+    width, m = smaller(plan.width, auto.base.m, share)
+    base = dataclasses.replace(auto.base, m=m)
+    return Auto(base), dataclasses.replace(plan, width=width)
+
+
+def smaller(width: int, m: int, share: float) -> tuple[int, int]:
+    """Channels and frequencies of a network with about this share of the weights."""
     if share > 0.95:
-        return auto, plan
-    width = max(32, 16 * round(plan.width * math.sqrt(share) / 16))
-    m = max(32, 2 * round(auto.base.m * share / 2))
-    base = dataclasses.replace(auto.base, m=min(m, auto.base.m))
-    smaller = dataclasses.replace(plan, width=min(plan.width, width))
-    return Auto(base), smaller
+        return width, m
+    narrow = max(32, 16 * round(width * math.sqrt(share) / 16))
+    return min(width, narrow), min(m, max(32, 2 * round(m * share / 2)))
 
 
 def _best(

@@ -1,0 +1,328 @@
+"""Ours on the protocols of others, beside the numbers that they print.
+
+    python benchmarks/protocols.py --only finer,chest,sizes --json DIR [--small]
+
+finer   FINER++ (Liu et al. 2025): the 16 natural pictures of the paper, 512 x 512, all
+        pixels in every step, 5 matrices of 256 units, 5000 steps; PSNR of these pixels,
+        clipped. Rates are chosen on the first picture, by runs of a fifth of the steps;
+        then all pictures train as one program.
+chest   muon-inrs: a slice of a chest from 100 parallel views without noise, 5000 steps;
+        PSNR of the slice, clipped.
+sizes   INR-benchmark: pictures, the slice and a volume at 1e4 to 3e6 parameters in 1000
+        full steps of Adam; features of a fixed sigma beside ours, whose is chosen.
+
+Each leaves DIR/NAME.json. `--data` is the folder of `others/inr_benchmarks`, natural
+pictures come from `passband data`. `--small` is a minute of a CPU, to see that it runs.
+"""
+
+import argparse
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from passband.auto import Auto
+from passband.data.images import Image, read_image
+from passband.data.store import find
+from passband.field import Field, make_field
+from passband.json_text import to_json
+from passband.kinds.choose import choose_for
+from passband.kinds.compare import compare
+from passband.kinds.ct import CTKind
+from passband.kinds.image import ImageKind
+from passband.kinds.options import CTOptions, ImageOptions
+from passband.tasks.image import ImageTask, image_task
+from passband.tasks.metrics import iou, psnr
+from passband.tasks.regression import RegressionTask, regression_task
+from passband.tasks.task import Task
+from passband.train.device import device_name
+from passband.train.driver import Config, train
+from passband.train.optimisers import optimiser
+from passband.train.schedules import Schedule, decaying_rate, schedule
+from passband.tuning.choose import choose
+from passband.tuning.grid import grid_problem
+from passband.tuning.sweep import Plan, rungs_to
+from passband.version import __version__
+from passband.words import parse_mapping
+
+CENTRED = "none:scale=2,shift=-1"
+PRINTED = {
+    "finer": {
+        "siren": 40.06, "finer": 42.13, "gauss": 35.05, "wire": 32.02,
+        "finer++ gauss": 40.68, "finer++ wavelet": 41.35,
+    },
+    "chest": {
+        "relu ffn adam": 29.35, "relu ffn muon": 33.24, "siren adam": 29.19,
+        "siren muon": 33.09, "finer adam": 32.10, "finer muon": 31.66,
+    },
+}  # fmt: skip
+"""In dB: of picture 01 in FINER++'s table, and of the slice on muon-inrs' page."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """A network and how it trains."""
+
+    activation: str = "relu"
+    optimiser: str = "adam"
+    output: str = "sigmoid"
+    precision: str = "auto"
+    rates: tuple[float, ...] = (1e-3,)
+
+    def rate(self, lr: float, steps: int) -> Schedule:
+        """FINER++'s decay to a tenth for Adam; half a cosine for Muon."""
+        if self.optimiser == "muon":
+            return schedule("cosine", lr, steps)
+        return decaying_rate(lr, 0.1, steps)
+
+
+def _rival(activation: str, lr: float) -> Recipe:
+    """Outputs without an activation and full products, as their codes have them."""
+    rates = (lr / 3, lr, 3 * lr)
+    return Recipe(activation, output="identity", precision="float32", rates=rates)
+
+
+FINER = {
+    "ours": Recipe(optimiser="muon", rates=(5e-4, 1e-3, 2e-3, 4e-3)),
+    "ours, adam": Recipe(rates=(5e-4, 1e-3, 2e-3, 4e-3)),
+    "siren": _rival("sine", 5e-4),
+    "finer": _rival("finer", 5e-4),
+    "gauss": _rival("gauss", 5e-3),
+    "wire": _rival("wire:20,10", 5e-3),
+}
+
+
+def trained(
+    tasks: Sequence[Task],
+    words: Sequence[str],
+    recipe: Recipe,
+    lrs: Sequence[float],
+    *,
+    steps: int,
+    d: int,
+    out: int,
+    layers: int,
+    width: int,
+    seed: int = 0,
+) -> tuple[list[Field], float]:
+    """Every task's network, those of one shape as one program, and the seconds."""
+    key = jax.random.key(seed)
+    fields = [
+        make_field(word, d=d, out=out, key=key, layers=layers, width=width,
+                   output=recipe.output, activation=recipe.activation, start=0.5)
+        for word in words
+    ]  # fmt: skip
+    begun = time.perf_counter()
+    done, _ = train(
+        tasks, fields,
+        Config(steps=steps, every=max(1, steps // 20), precision=recipe.precision),
+        keys=[jax.random.fold_in(key, k) for k in range(len(tasks))],
+        lrs=[recipe.rate(lr, steps) for lr in lrs],
+        optimiser=optimiser(recipe.optimiser),
+    )  # fmt: skip
+    return done, time.perf_counter() - begun
+
+
+def clipped_psnr(task: ImageTask, field: Field) -> float:
+    """As FINER++ and INR-benchmark take it."""
+    return psnr(np.clip(task.predict(field), 0, 1), task.truth(), data_range=1.0)
+
+
+def chosen_word(image: Image, asked: ImageOptions) -> str:
+    """gaussian:auto of a picture."""
+    auto = parse_mapping("gaussian:auto")
+    assert isinstance(auto, Auto)
+    return choose_for(ImageKind(asked, image.name, image), asked, auto).mapping
+
+
+def finer(folder: Path, small: bool) -> dict[str, Any]:
+    """FINER++'s pictures: one table of PSNR, a row for each method."""
+    count, steps, width = (2, 40, 16) if small else (16, 5000, 256)
+    place = find("natural") / "test_data"
+    images = [_cut(read_image(p), small) for p in sorted(place.glob("*.png"))[:count]]
+    tasks = [image_task(image) for image in images]
+    asked = ImageOptions(steps=steps, width=width, layers=5)
+    auto = [chosen_word(image, asked) for image in images]
+    sizes: Any = {"d": 2, "out": images[0].values.shape[2], "layers": 5, "width": width}
+    found = {}
+    for name, recipe in FINER.items():
+        words = auto if name.startswith("ours") else [CENTRED] * count
+        n = len(recipe.rates)
+        tried, _ = trained(
+            [tasks[0]] * n, [words[0]] * n, recipe, recipe.rates,
+            steps=max(20, steps // 5), **sizes,
+        )  # fmt: skip
+        levels = [clipped_psnr(tasks[0], field) for field in tried]
+        lr = recipe.rates[int(np.nanargmax(levels))]
+        fields, seconds = trained(
+            tasks, words, recipe, [lr] * count, steps=steps, **sizes
+        )
+        scores = [clipped_psnr(t, f) for t, f in zip(tasks, fields, strict=True)]
+        found[name] = {
+            "psnr": scores, "mean": float(np.mean(scores)), "lr": lr, "words": words,
+            "rates": dict(zip(map(str, recipe.rates), levels, strict=True)),
+            "seconds": seconds, "parameters": fields[0].parameters,
+        }  # fmt: skip
+        print(
+            f"finer  {name:12s} {np.mean(scores):.2f} dB  {seconds:.0f} s", flush=True
+        )
+    return {"steps": steps, "pictures": count, "methods": found}
+
+
+def chest(folder: Path, small: bool) -> dict[str, Any]:
+    """muon-inrs' slice: ours and rivals by Adam and by Muon, and the classical ones."""
+    path, steps, width = folder / "chest.png", 5000, 256
+    image = read_image(path)
+    if small:
+        image, steps, width = _cut(image, small), 40, 16
+    h, w, _ = image.values.shape
+    found, angles = {}, Path("chest-angles.txt")
+    np.savetxt(
+        angles, np.linspace(0, 180, 12 if small else 100)
+    )  # both ends, as theirs
+    picture = Path("chest-small.npy")
+    np.save(picture, image.values[..., 0])
+    for name in ("adam", "muon"):
+        options = CTOptions(
+            simulate=str(picture), angles=str(angles), steps=steps, width=width,
+            layers=5, holdout=0.0, optimiser=name,
+            schedule="cosine" if name == "muon" else None,
+            batch=64**2 if small else None,
+        )  # fmt: skip
+        classical = "fbp,sart,tv" if name == "adam" else ""
+        rows = compare(
+            CTKind.read(options), options, methods=f"siren,finer,relu,{classical}"
+        )
+        truth = rows.truth
+        assert truth is not None
+        side, span = len(truth), float(np.ptp(truth))
+        top, left = side // 2 - h // 2, side // 2 - w // 2
+        box = (slice(top, top + h), slice(left, left + w))
+        for row in rows.rows:
+            if row.picture is not None:
+                seen = np.clip(row.picture, truth.min(), truth.max())
+                level = psnr(seen[box], truth[box], data_range=span)
+                label = row.name if row.parameters is None else f"{row.name} {name}"
+                found[label] = row.to_json() | {"psnr_of_slice": level}
+                print(f"chest  {label:14s} {level:.2f} dB", flush=True)
+    picture.unlink()
+    angles.unlink()
+    return {"steps": steps, "methods": found}
+
+
+def sizes(folder: Path, small: bool) -> dict[str, Any]:
+    """INR-benchmark's sizes: a fixed sigma, ours by the same Adam, ours by Muon."""
+    counts = [1e4] if small else [1e4, 3e4, 1e5, 3e5, 1e6, 3e6]
+    steps, m = (20, 32) if small else (1000, 1000)
+    paths = sorted((folder / "div2k_x4").glob("*.png"))[: 2 if small else None]
+    images = [_cut(read_image(path), small) for path in paths]
+    tasks: list[Task] = [image_task(image) for image in images]
+    with np.load(folder / "dragon.npz") as file:
+        volume = next(iter(file.values())).astype(np.float32)
+    if small:
+        volume = volume[::8, ::8, ::8]
+    dragon, problem = _volume(volume)
+    found: dict[str, Any] = {}
+    # Their coordinates run from -1 to 1: sigma 20 is 40 cycles per unit of ours.
+    ways = {
+        "sigma 20": (f"gaussian:40,m={m}", "adam"),
+        "ours, adam": (None, "adam"),
+        "ours": (None, "muon"),
+    }
+    for count in counts:
+        for name, (word, moves) in ways.items():
+            recipe = Recipe(optimiser=moves)
+            for d, some in ((2, tasks), (3, [dragon])):
+                out = 3 if d == 2 else 1
+                width = _width(int(count), out, m)
+                words = [word] * len(some)
+                if word is None and d == 2:
+                    asked = ImageOptions(
+                        steps=steps, width=width, layers=3, optimiser=moves
+                    )
+                    words = [_with_m(chosen_word(i, asked), m) for i in images]
+                elif word is None:
+                    plan = Plan(rungs=rungs_to(min(steps, 800)), optimiser=moves)
+                    words = [_with_m(choose(problem, plan=plan).mapping, m)]
+                fields, seconds = trained(
+                    some, [str(w) for w in words], recipe, [1e-3] * len(some),
+                    steps=steps, d=d, out=out, layers=3, width=width,
+                )  # fmt: skip
+                scores = [_score(t, f) for t, f in zip(some, fields, strict=True)]
+                label = f"{name}, {'pictures' if d == 2 else 'dragon'}, {count:.0e}"
+                found[label] = {
+                    "scores": scores, "mean": float(np.mean(scores)), "words": words,
+                    "width": width, "parameters": fields[0].parameters,
+                    "seconds": seconds,
+                }  # fmt: skip
+                print(f"sizes  {label:32s} {np.mean(scores):.3f}", flush=True)
+    return {"steps": steps, "methods": found}
+
+
+def _score(task: Task, field: Field) -> float:
+    """PSNR of a picture, IoU of a volume."""
+    if isinstance(task, ImageTask):
+        return clipped_psnr(task, field)
+    assert isinstance(task, RegressionTask)
+    return iou(task.predict(field) > 0.5, np.asarray(task.values) > 0.5)
+
+
+def _volume(volume: np.ndarray) -> tuple[RegressionTask, Any]:
+    places = np.stack(np.meshgrid(*map(np.arange, volume.shape), indexing="ij"), -1)
+    coords = places.reshape(-1, 3) / max(volume.shape)
+    values = volume.reshape(-1, 1)
+    batch = min(len(values), 2**18)
+    problem = grid_problem(volume[..., None], most=2**16, batch=2**12, name="voxels")
+    return regression_task(coords, values, batch=batch, low=0.0, high=1.0), problem
+
+
+def _width(count: int, out: int, m: int) -> int:
+    """That of two hidden layers with about so many parameters."""
+
+    def parameters(width: int) -> int:
+        return (2 * m + 1) * width + (width + 1) * width + (width + 1) * out
+
+    return min(range(2, 4096), key=lambda width: abs(parameters(width) - count))
+
+
+def _with_m(word: str, m: int) -> str:
+    mapping: Any = parse_mapping(word)
+    return str(dataclasses.replace(mapping, m=m))
+
+
+def _cut(image: Image, small: bool) -> Image:
+    return dataclasses.replace(image, values=image.values[:32, :32]) if small else image
+
+
+PROTOCOLS: dict[str, Callable[[Path, bool], dict[str, Any]]] = {
+    "finer": finer, "chest": chest, "sizes": sizes,
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default=",".join(PROTOCOLS))
+    parser.add_argument("--data", type=Path, default=Path("others/inr_benchmarks"))
+    parser.add_argument("--json", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--small", action="store_true")
+    options = parser.parse_args()
+    options.json.mkdir(parents=True, exist_ok=True)
+    for name in options.only.split(","):
+        begun = time.perf_counter()
+        found = PROTOCOLS[name](options.data, options.small)
+        found |= {
+            "protocol": name, "printed": PRINTED.get(name, {}), "device": device_name(),
+            "passband": __version__, "seconds": time.perf_counter() - begun,
+        }  # fmt: skip
+        text = to_json(found, indent=1)
+        json.loads(text)
+        (options.json / f"{name}.json").write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
