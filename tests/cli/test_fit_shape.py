@@ -107,7 +107,7 @@ def test_the_papers_settings_on_a_gpu(small, monkeypatch):
     options = ShapeOptions(file="balls.obj", steps=1, batch=64)
     kind = ShapeKind.read(options)
     monkeypatch.setattr(shape_kind, "on_cpu", lambda: False)
-    asked = ShapeOptions(file="balls.obj")
+    asked = ShapeOptions(file="balls.obj", recipe="paper")
     training = kind.training(asked, Gaussian(12.0))
     found = training.steps, training.layers, training.width, training.lr
     assert found == (10_000, 8, 256, 5e-4)

@@ -157,7 +157,7 @@ class CTKind(Kind):
             batch = min(points, max(4096, int((CPU_POINTS - 0.4 * points) / STEPS)))
             # Fewer steps are larger: a head from 20 views ends 1.4 dB higher.
             lr = 3e-3
-        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=lr, muon_lr=1e-3)
+        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=lr)
 
     def network(self, training: Training | None = None) -> Network:
         # A view's rays add up to all of the density, so that their mean is its mean.

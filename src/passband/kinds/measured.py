@@ -196,7 +196,7 @@ class MeasuredKind(Kind):
         if on_cpu():
             batch = min(points, max(4096, int((CPU_POINTS - 0.4 * points) / steps)))
             lr = 3e-3
-        return resolve(asked, mapping, steps=steps, batch=batch, lr=lr, muon_lr=1e-3)
+        return resolve(asked, mapping, steps=steps, batch=batch, lr=lr)
 
     def network(self, training: Training | None = None) -> Network:
         return Network(len(self.sides), 1, "sigmoid", self._mean)

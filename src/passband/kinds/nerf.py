@@ -119,9 +119,7 @@ class NerfKind(Kind):
             # Of the default steps, so that fewer take less time with the same batch.
             rays = (CPU_POINTS - 0.4 * evaluate) / steps / self.samples
             batch = min(train, max(32, int(rays)))
-        return resolve(
-            asked, mapping, steps=steps, batch=batch, lr=_lr(mapping), muon_lr=1e-3
-        )
+        return resolve(asked, mapping, steps=steps, batch=batch, lr=_lr(mapping))
 
     def network(self, training: Training | None = None) -> Network:
         return Network(3, 4, "identity")

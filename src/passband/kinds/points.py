@@ -87,9 +87,7 @@ class PointsKind(Kind):
 
     def training(self, asked: TrainOptions, mapping: Any) -> Training:
         batch = min(len(self.coords), CPU_BATCH if on_cpu() else BATCH)
-        return resolve(
-            asked, mapping, steps=2000, batch=batch, lr=paper_lr(mapping), muon_lr=1e-3
-        )
+        return resolve(asked, mapping, steps=2000, batch=batch, lr=paper_lr(mapping))
 
     def network(self, training: Training | None = None) -> Network:
         return Network(self.coords.shape[1], self.values.shape[1], "identity")

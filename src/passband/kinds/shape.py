@@ -25,7 +25,7 @@ from ..plot.triptych import triptych
 from ..tasks.shape import ShapeTask, shape_task, surface_of
 from ..tuning.instruments import shape_problem
 from ..tuning.problem import Problem
-from .defaults import network_share, on_cpu, resolve
+from .defaults import MUON_LR, network_share, on_cpu, resolve
 from .kind import (
     SILENT,
     Evaluation,
@@ -99,13 +99,14 @@ class ShapeKind(Kind):
         # The paper's for its 10,000 steps (protocol 1.5), more where there are fewer:
         # 500 steps at 5e-4 leave everything outside, at 5e-3 they do not.
         lr = float(np.clip(5e-4 * 10_000 / steps, 5e-4, 5e-3))
+        muon_lr = MUON_LR * float(np.clip(10_000 / steps, 1, 25)) ** 0.5
         return resolve(
             asked,
             mapping,
             steps=steps,
             batch=batch,
             lr=lr,
-            muon_lr=1e-3,
+            muon_lr=muon_lr,
             schedule="decay",
         )
 
