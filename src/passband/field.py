@@ -33,10 +33,12 @@ INVERSES: dict[str, Callable[[float], float]] = {
 }
 
 
-def leaking(activation: Callable[[Array], Array], y: Array, leak: float) -> Array:
-    """The activation, its slope larger by `leak`."""
-    out = activation(y)
-    return out + leak * (y - jax.lax.stop_gradient(y)) if leak else out
+def leaking(output: str, y: Array, leak: float) -> Array:
+    """The output activation, its slope larger by `leak` if it has flat ends."""
+    out = OUTPUTS[output](y)
+    if not leak or output == "identity":
+        return out
+    return out + leak * (y - jax.lax.stop_gradient(y))
 
 
 class MLP(eqx.Module):
@@ -122,7 +124,7 @@ class Field(eqx.Module):
 
     def batch(self, coords: Any) -> Float[Array, "n c"]:
         """All points at once, (n, d) -> (n, c): what a matrix unit wants."""
-        return leaking(OUTPUTS[self.output], self.logits(coords), self.leak)
+        return leaking(self.output, self.logits(coords), self.leak)
 
     def logits(self, coords: Any) -> Float[Array, "n c"]:
         """All points at once, (n, d) -> (n, c), before the output activation."""
