@@ -54,6 +54,9 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:  # of a disk or a folder, where nobody else spoke of it
+        print(f"passband: {one_line(error)}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("passband: interrupted", file=sys.stderr)
         return INTERRUPTED

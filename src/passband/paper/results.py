@@ -112,7 +112,7 @@ def load(folder: Path, preset: Preset, id: str, *, arrays: bool = True) -> Resul
 
 def exists(folder: Path, preset: Preset, id: str) -> bool:
     """Whether there is a result to read."""
-    return path_of(folder, preset, id).is_file()
+    return os.path.isfile(path_of(folder, preset, id))
 
 
 def provenance(
