@@ -14,7 +14,7 @@ from passband.cli.main import main
 from passband.kinds.fit import fit
 from passband.kinds.kind import Kind, TrialSize
 from passband.kinds.options import InstrumentOptions, RenderOptions
-from passband.kinds.prior import Prior, parse_prior
+from passband.kinds.prior import Prior, asked_prior
 from passband.kinds.render import render_values
 from passband.kinds.table import KINDS
 from passband.tasks.task import Task
@@ -75,7 +75,11 @@ def test_a_kind_is_frozen_and_settles_its_training_once(here, name):
 @pytest.mark.parametrize("name", DATA)
 def test_what_an_instrument_sees_takes_a_prior_and_nothing_else_does(here, name):
     kind = read(name)
-    assert parse_prior(kind.default_prior()) in (Prior(), None)
+    usual = kind.usual_tv
+    assert asked_prior(kind, kind.options) == Prior(usual)
+    paper = dataclasses.replace(kind.options, recipe="paper")
+    assert asked_prior(kind, paper) == Prior()
+    assert usual is None or isinstance(kind.options, InstrumentOptions)
     training = kind.training(kind.options, parse_mapping("gaussian:2,m=8"))
     priors = [
         getattr(kind.task(dataclasses.replace(training, prior=word)), "prior", None)
