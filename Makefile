@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format clean
+.PHONY: demo test lint format campaign hashes sbom release clean
 
 demo: $(VENV)/.installed
-	$(BIN)/passband demo
+	$(BIN)/passband demo --overwrite
 
 test: lint
 	$(BIN)/pytest
@@ -20,6 +20,22 @@ lint: $(VENV)/.installed-dev
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix src tests benchmarks
 	$(BIN)/ruff format src tests benchmarks
+
+campaign: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/campaign.py
+
+hashes: $(VENV)/.installed
+	$(BIN)/python release/hashes.py > release/requirements.new
+	mv release/requirements.new release/requirements.txt
+
+sbom: $(VENV)/.installed
+	mkdir -p dist
+	$(BIN)/python release/sbom.py > dist/sbom.json
+
+release:
+	$(PYTHON) -m venv build/venv
+	build/venv/bin/python -m pip install --quiet --require-hashes --no-deps -r release/requirements.txt
+	build/venv/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

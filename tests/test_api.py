@@ -38,7 +38,7 @@ def test_an_optimiser_of_optax_trains_at_its_own_rate():
     """Finding 1: RMSE 1.98 with `optax.adam(1e-3)`, 0.012 with the default."""
     y = np.sin(12 * X1)
     how: dict[str, Any] = {"mapping": "gaussian:2,m=64", "steps": 300, "width": 64}
-    ours = pb.fit(X1, y, lr=1e-3, **how)
+    ours = pb.fit(X1, y, lr=1e-3, recipe="paper", **how)
     theirs = pb.fit(X1, y, optimiser=optax.adam(1e-3), **how)
     np.testing.assert_allclose(ours(X1), theirs(X1), atol=1e-3)
     assert rmse(theirs, X1, y) < 0.05
@@ -131,10 +131,11 @@ def test_the_same_words_as_on_the_command_line(capsys):
 
 
 def test_runs_resume_from_python():
-    how: dict[str, Any] = {"mapping": "gaussian:2,m=8", "width": 8, "out": "run"}
+    net: dict[str, Any] = {"mapping": "gaussian:2,m=8", "width": 8, "recipe": "paper"}
+    how = net | {"out": "run"}
     pb.fit(X1, X1**2, steps=25, **how)
     resumed = pb.fit(X1, X1**2, steps=50, resume=True, **how)
-    whole = pb.fit(X1, X1**2, steps=50, mapping="gaussian:2,m=8", width=8)
+    whole = pb.fit(X1, X1**2, steps=50, **net)
     np.testing.assert_array_equal(resumed(X1), whole(X1))
     with pytest.raises(pb.InputError, match="has changed since the run"):
         pb.fit(X1, X1**3, steps=60, resume=True, **how)

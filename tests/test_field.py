@@ -189,3 +189,17 @@ def test_outputs_begin_about_a_level(output, level, activation):
         jnp.broadcast_to(began.mlp.biases[-1] - plain.mlp.biases[-1], (512, 3)),
         atol=1e-5,
     )  # fmt: skip
+
+
+def test_an_output_that_leaks_has_the_same_values_and_is_never_out_of_reach():
+    field = make_field("gaussian:1,m=4", d=1, out=2, key=0, width=8, layers=2)
+    field = eqx.tree_at(lambda f: f.mlp.biases[-1], field, jnp.array([-200.0, 200.0]))
+    x = jnp.linspace(0, 1, 5)[:, None]
+
+    def slopes(f):
+        return jax.grad(lambda f: jnp.sum(f.batch(x) - 0.5))(f).mlp.biases[-1]
+
+    leaking = field.with_leak(0.01)
+    np.testing.assert_array_equal(leaking.batch(x), field.batch(x))
+    assert not np.asarray(slopes(field)).any()
+    np.testing.assert_allclose(slopes(leaking), 5 * 0.01, rtol=1e-5)

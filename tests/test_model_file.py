@@ -182,7 +182,8 @@ HOSTILE = {
 def test_hostile_headers_are_one_line(tmp_path, case):
     path = tmp_path / "m.safetensors"
     path.write_bytes(HOSTILE[case])
-    with pytest.raises(InputError, match="is not a passband model: ") as error:
+    says = r"not a (passband model|model\.safetensors): |is empty"
+    with pytest.raises(InputError, match=says) as error:
         load(path)
     assert len(str(error.value)) < 400
 
@@ -269,5 +270,5 @@ def test_what_is_no_file(tmp_path):
     with pytest.raises(InputError, match="has no model"):
         load(tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match="is not a file"):
+    with pytest.raises(InputError, match="is a pipe"):
         load(tmp_path / "pipe")

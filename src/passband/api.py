@@ -1,6 +1,7 @@
 """The library in one line each: `read`, `fit`, `fit_many`, `tune`, `compare`."""
 
 import dataclasses
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import optax
 from .auto import Auto
 from .errors import InputError
 from .field import Field
+from .file_gate import allowing
 from .kinds.choose import choose_for
 from .kinds.compare import compare as compare_kind
 from .kinds.comparison import Comparison
@@ -20,12 +22,12 @@ from .kinds.fit import fit as fit_kind
 from .kinds.kind import Kind
 from .kinds.options import PointsOptions
 from .kinds.points import Box, points_kind
+from .kinds.prior import choose_prior
 from .kinds.resume import resumed_options
 from .kinds.session import Sat
 from .kinds.table import KINDS, row_of
 from .mappings import Mapping
 from .model import Model
-from .ops.mlp import Precision
 from .options import make_options
 from .progress import Progress
 from .train.driver import Config, start, train
@@ -75,7 +77,9 @@ def read(path: Any, kind: str | None = None, **options: Any) -> Kind:
     given = {k: v for k, v in options.items() if v is not None}
     if path is not None:
         given["file"] = str(path)
-    return row.load().read(make_options(row.options, _known(given)))
+    asked = make_options(row.options, _known(given))
+    with allowing(asked.max_input):
+        return row.load().read(asked)
 
 
 def fit(
@@ -85,6 +89,7 @@ def fit(
     kind: str | None = None,
     mapping: str | Mapping | None = None,
     steps: int | None = None,
+    recipe: str | None = None,
     lr: float | None = None,
     optimiser: str | optax.GradientTransformation | None = None,
     schedule: str | None = None,
@@ -92,6 +97,7 @@ def fit(
     batch: int | None = None,
     layers: int | None = None,
     width: int | None = None,
+    members: int | None = None,
     seed: int | None = None,
     precision: str | None = None,
     minutes: float | None = None,
@@ -115,15 +121,20 @@ def fit(
             cycles along the longest side of the data). By default "gaussian:auto":
             sigma is chosen from the data.
         steps: of training; by default what the kind and the device ask for.
-        lr: learning rate; by default the kind's for this mapping.
-        optimiser: "adam" (the default), "sgd", "adamw", "muon", or any of optax, such
-            as `optax.adam(1e-3)`, which has its own rate: `lr` is then left out.
+        recipe: how it trains where nothing else is asked: "modern" (the default: Muon
+            with a rate that falls to 0 along a cosine) or "paper" (2020: Adam).
+        lr: learning rate; by default the recipe's for this kind and mapping.
+        optimiser: "muon", "adam", "sgd", "adamw", or any of optax, such as
+            `optax.adam(1e-3)`, which has its own rate: `lr` is then left out.
         schedule: "constant", "cosine" or "decay".
         activation: of the hidden layers: "relu" (the default), "sine", "finer",
             "gauss" or "wire"; with a scale, "sine:60".
         batch: points a step.
         layers: dense layers, the output layer counted.
         width: channels of a hidden layer.
+        members: networks that are trained side by side, each with its own B and
+            weights, on the same batches; the model is their mean, and `model.spread`
+            says how far they differ. 1 by default.
         seed: of B, the weights, the batches and what is held out; 0 by default.
         precision: of matrix products: "float32" (the default on a CPU), "tf32" or
             "bfloat16" (the default on a GPU).
@@ -150,10 +161,11 @@ def fit(
     """
     lr, schedule = _rate_of(optimiser, lr, schedule)
     asked = {
-        "mapping": None if mapping is None else str(mapping), "steps": steps, "lr": lr,
+        "mapping": None if mapping is None else str(mapping), "steps": steps,
+        "recipe": recipe, "lr": lr,
         "optimiser": optimiser, "schedule": schedule, "activation": activation,
-        "batch": batch, "layers": layers, "width": width, "seed": seed,
-        "precision": precision,
+        "batch": batch, "layers": layers, "width": width, "members": members,
+        "seed": seed, "precision": precision,
     }  # fmt: skip
     given = {k: v for k, v in asked.items() if v is not None}
     listener = Progress(progress)
@@ -230,22 +242,25 @@ def fit_many(
     runs = []
     for kind in kinds:
         if kind.name not in mappings:
-            mappings[kind.name] = choose_mapping(kind, kind.options, listener)
-        word, choice = mappings[kind.name]
+            word, choice = choose_mapping(kind, kind.options, listener)
+            prior = choose_prior(kind, kind.options, word, listener)
+            mappings[kind.name] = word, choice, prior
+        word, choice, prior = mappings[kind.name]
         training = kind.training(kind.options, word)
+        training = dataclasses.replace(training, prior=prior.word)
         task = kind.task(training)
         first, key = jax.random.split(jax.random.key(training.seed))
         field = training.draw(kind.network(training), first)
-        runs.append((kind, choice, training, task, field, key))
+        runs.append((kind, (choice, prior), training, task, field, key))
     trained = _train_many(runs, listener)
     models = []
-    for (kind, choice, training, task, _, key), (done, history) in zip(
+    for (kind, (choice, prior), training, task, _, key), (done, history) in zip(
         runs, trained, strict=True
     ):
         evaluation = kind.evaluate(task, done, training)
         state = start(done, Config(steps=1), key=key)
         ended = Sat(state, history["seconds"][-1], history)
-        result = result_of(kind, training, task, ended, evaluation, choice, None)
+        result = result_of(kind, training, task, ended, evaluation, choice, prior, None)
         result["steps"] = int(history["step"][-1])
         facts = model_facts(result, evaluation)
         models.append(
@@ -281,7 +296,8 @@ def tune(
         kernel: predict the curve by the kernel too, without training.
         fresh: choose again, though the same was chosen before.
         progress: show a line of progress.
-        options: further arguments of `pb.fit`: `width`, `layers`, `seed`, ...
+        options: further arguments of `pb.fit`: `width`, `layers`, `seed`, ...; a scale
+            is tried with one network, however many `members` the fit is to have.
 
     Example:
         >>> import numpy as np, passband as pb
@@ -395,7 +411,8 @@ def _data(
     asked = make_options(row.options, everything)
     if folder is not None:
         asked = resumed_options(asked, set(everything), folder.config, name)
-    return row.load().read(asked, listener)
+    with allowing(asked.max_input):
+        return row.load().read(asked, listener)
 
 
 def _known(given: dict[str, Any]) -> dict[str, Any]:
@@ -412,11 +429,11 @@ def _kind_of_file(path: Any) -> str:
     if path is None:
         raise InputError(f"`kind` is missing; there are {names}")
     place = Path(path)
-    if place.is_dir() or place.suffix.lower() == ".json":
+    if os.path.isdir(place) or place.suffix.lower() == ".json":
         return "nerf"
     if place.suffix.lower() in SUFFIXES:
         return SUFFIXES[place.suffix.lower()]
-    if place.suffix.lower() == ".npy" and place.is_file():
+    if place.suffix.lower() == ".npy" and os.path.isfile(place):
         from .data.arrays import read_npy
 
         array = read_npy(place)
@@ -447,10 +464,10 @@ def _as_before(model: Model, given: dict[str, Any]) -> dict[str, Any]:
     field = model.field
     own = {
         "mapping": model.mapping, "layers": len(field.mlp.weights),
-        "activation": field.mlp.activation,
+        "activation": field.mlp.activation, "members": field.members,
     }  # fmt: skip
     if len(field.mlp.weights) > 1:
-        own["width"] = int(field.mlp.weights[0].shape[1])
+        own["width"] = int(field.mlp.weights[0].shape[-1])
     return given | own
 
 
@@ -493,5 +510,5 @@ def _train_many(
             on_stack=lambda done: listener.progress(f"{done} signals trained"),
         )  # fmt: skip
         for i, field, history in zip(places, done, histories, strict=True):
-            found[i] = field.with_precision(Precision.FLOAT32), history
+            found[i] = field.with_leak(0.0), history
     return [found[i] for i in range(len(runs))]

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float, Int
 
 from .errors import InputError
 
+LARGEST_INDEX = 2**31 - 1
 Index = Int[np.ndarray, " n"] | Int[Array, " n"]
 
 
@@ -63,6 +64,15 @@ def grid_coords(
         each = zip(places, xy(sides), xy(extent), strict=True)
         parts = [place / n * e for place, n, e in each]
     return stack(parts, axis=-1).astype(np.float32)
+
+
+def check_count(count: int, what: str) -> None:
+    """Refuse more points than 32-bit indices tell apart, where they would wrap."""
+    if count > LARGEST_INDEX:
+        raise InputError(
+            f"{what} has {count:,} points, and {LARGEST_INDEX:,} is the most that can "
+            "be told apart; reduce it, or take a part of it"
+        )
 
 
 def grid(sides: Sequence[int]) -> Float[np.ndarray, "*sides d"]:

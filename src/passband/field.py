@@ -33,6 +33,14 @@ INVERSES: dict[str, Callable[[float], float]] = {
 }
 
 
+def leaking(output: str, y: Array, leak: float) -> Array:
+    """The output activation, its slope larger by `leak` if it has flat ends."""
+    out = OUTPUTS[output](y)
+    if not leak or output == "identity":
+        return out
+    return out + leak * (y - jax.lax.stop_gradient(y))
+
+
 class MLP(eqx.Module):
     """Dense layers, an activation between them: "L layers" are L matrices (0.1)."""
 
@@ -73,6 +81,9 @@ class Field(eqx.Module):
         mlp: the dense layers.
         output: what follows the last layer: `identity`, `sigmoid` or `tanh`.
         precision: of the products in the layers; phases and sums stay in float32.
+        leak: what is added to the slope of the output activation while training, so
+            that no output is ever out of reach: at the flat end of a sigmoid no step
+            moves it. Values are not touched by it.
 
     Example:
         >>> import jax, jax.numpy as jnp, numpy as np, passband as pb
@@ -89,11 +100,17 @@ class Field(eqx.Module):
     mlp: MLP
     output: str = eqx.field(static=True, default="identity")
     precision: Precision = eqx.field(static=True, default=Precision.FLOAT32)
+    leak: float = eqx.field(static=True, default=0.0)
 
     @property
     def trains(self) -> str:
         """Which of the encoding's `a` and `b` gradient descent may move."""
         return self.encoding.trains
+
+    @property
+    def members(self) -> int:
+        """Networks that it is the mean of (`members.Members`); 1 is this one alone."""
+        return 1
 
     def __call__(self, v: Any) -> Float[Array, " c"]:
         """The value of one point, (d,) -> (c,)."""
@@ -107,7 +124,7 @@ class Field(eqx.Module):
 
     def batch(self, coords: Any) -> Float[Array, "n c"]:
         """All points at once, (n, d) -> (n, c): what a matrix unit wants."""
-        return OUTPUTS[self.output](self.logits(coords))
+        return leaking(self.output, self.logits(coords), self.leak)
 
     def logits(self, coords: Any) -> Float[Array, "n c"]:
         """All points at once, (n, d) -> (n, c), before the output activation."""
@@ -125,7 +142,9 @@ class Field(eqx.Module):
                 return fused_field(coords, B, a, weights, biases)
         return self.mlp(jax.vmap(encoding)(coords), self.precision)
 
-    def predict(self, coords: Any, *, chunk: int | None = None) -> np.ndarray:
+    def predict(
+        self, coords: Any, *, chunk: int | None = None, logits: bool = False
+    ) -> np.ndarray:
         """(n, d) -> (n, c) in float32, chunk by chunk, so that n is not limited.
 
         Args:
@@ -133,6 +152,7 @@ class Field(eqx.Module):
             chunk: points at once. By default 65536, on a CPU 8192: layers of a few
                 megabytes are not handed back to the system between chunks, a fifth of
                 the time.
+            logits: the values before the output activation.
         """
         if chunk is None:
             chunk = 8192 if jax.default_backend() == "cpu" else 65536
@@ -141,6 +161,7 @@ class Field(eqx.Module):
             raise self._wrong_shape(coords.shape)
         out = np.empty((len(coords), self.mlp.biases[-1].shape[-1]), np.float32)
         exact = self.with_precision(Precision.FLOAT32)
+        evaluate = _logits if logits else _batch
         for start in range(0, len(coords), chunk):
             part = coords[start : start + chunk]
             size = len(part)
@@ -148,12 +169,16 @@ class Field(eqx.Module):
             whole = chunk if start else min(chunk, 1 << max(6, (size - 1).bit_length()))
             if size < whole:
                 part = np.pad(part, ((0, whole - size), (0, 0)))
-            out[start : start + size] = _batch(exact, jnp.asarray(part))[:size]
+            out[start : start + size] = evaluate(exact, jnp.asarray(part))[:size]
         return out
 
     def with_precision(self, precision: Precision) -> "Field":
         """The same field, computing in another precision."""
-        return Field(self.encoding, self.mlp, self.output, precision)
+        return dataclasses.replace(self, precision=precision)
+
+    def with_leak(self, leak: float) -> "Field":
+        """The same field, whose output keeps such a slope while it trains."""
+        return dataclasses.replace(self, leak=leak)
 
     def trainable(self) -> "Field":
         """A pytree of booleans: what gradient descent may move.
@@ -185,6 +210,11 @@ class Field(eqx.Module):
 @jit_without_autotune
 def _batch(field: Field, coords: Array) -> Array:
     return field.batch(coords)
+
+
+@jit_without_autotune
+def _logits(field: Field, coords: Array) -> Array:
+    return field.logits(coords)
 
 
 Initialiser = Callable[[AnyKey, Sequence[int]], MLP]

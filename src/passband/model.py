@@ -13,6 +13,8 @@ from .field import Field
 from .kinds.kind import Evaluation, Kind, Units, own_units
 from .kinds.options import RenderOptions
 from .kinds.render import kind_of, render_values
+from .kinds.spread import figures_of
+from .members import mean_and_spread
 from .model_file import load_with_info, save
 from .options import make_options
 
@@ -74,6 +76,41 @@ class Model:
                 row of a picture, number of a sample, x, y, z of a mesh or a scene;
                 `model.coords` says it in words. (n,) where d is 1.
         """
+        return self._mean_and_spread(coords)[0]
+
+    def spread(self, coords: Any) -> np.ndarray:
+        """How far the members differ, (n, c) at points (n, d): the standard deviation
+        over them, in the units of the values. Where it is large, they cannot all be
+        right; a model of one network has none.
+
+        Args:
+            coords: as `predict` takes them.
+        """
+        if self.members == 1:
+            raise InputError(
+                "a model of one network has no spread; `members` of 2 or more have"
+            )
+        found = self._mean_and_spread(coords)[1]
+        assert found is not None
+        return found
+
+    @property
+    def members(self) -> int:
+        """Networks that the model is the mean of."""
+        return self.field.members
+
+    def _mean_and_spread(self, coords: Any) -> tuple[np.ndarray, np.ndarray | None]:
+        """In the user's units, of which a scene's are no multiple of the field's."""
+        points, kind = self._unit_points(coords), self._kind
+
+        def values(one: Field) -> np.ndarray:
+            raw = one.predict(points)
+            return raw if kind is None else kind.in_units(raw, self.about)
+
+        return mean_and_spread(self.field, values)
+
+    def _unit_points(self, coords: Any) -> np.ndarray:
+        """The user's coordinates as the field has them."""
         try:
             points = np.asarray(coords, np.float64)
         except (TypeError, ValueError):
@@ -87,10 +124,7 @@ class Model:
                 f"{self.coords}"
             )
         units = self._units
-        unit = (points - units.center) * units.scale + units.shift
-        raw = self.field.predict(unit)
-        kind = self._kind
-        return raw if kind is None else kind.in_units(raw, self.about)
+        return (points - units.center) * units.scale + units.shift
 
     @property
     def coords(self) -> str:
@@ -129,7 +163,7 @@ class Model:
             title=str(self.config.get("title", self.kind)),
             config=self.config,
             result=self.result,
-            figures=self.evaluation.figures(),
+            figures=figures_of(self.evaluation, self.mapping),
             history=self.history,
         )
 
@@ -150,7 +184,8 @@ class Model:
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{k} {v:.4g}" for k, v in self.metrics.items())
-        return f"Model({self.kind}, {self.mapping}; {scores})"
+        many = f", {self.members} members" if self.members > 1 else ""
+        return f"Model({self.kind}, {self.mapping}{many}; {scores})"
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -168,7 +203,7 @@ def load(path: str | os.PathLike[str]) -> Model:
         True
     """
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         path = path / "model.safetensors"
     field, about = load_with_info(path)
     metrics = about.get("metrics")
@@ -177,4 +212,4 @@ def load(path: str | os.PathLike[str]) -> Model:
     return Model(field, facts | {"folder": str(path.parent)}, dict(found))
 
 
-_OF_THE_FILE = ("format", "output", "trains", "gains", "activation")
+_OF_THE_FILE = ("format", "output", "trains", "gains", "activation", "members")

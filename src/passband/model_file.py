@@ -13,9 +13,11 @@ null), and whatever the task adds: `task`, `mapping`, `shape`, `low`,
                                                  grids over the unit cube have at v
     x = activation(x @ W + b) for every layer but the last, then x @ W + b
     y = output(x), in the user's units low + (high - low) * y
+
+A file of several networks (`members` K, `format` 2) has every tensor K times, along a
+leading axis; y is the mean over them.
 """
 
-import json
 import math
 import os
 import struct
@@ -25,18 +27,20 @@ from typing import Any, BinaryIO
 
 import jax.numpy as jnp
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from .activations import parse_activation
 from .atomic_write import write_bytes
-from .errors import InputError
+from .errors import InputError, one_line
 from .field import MLP, OUTPUTS, Field
-from .json_text import to_json
+from .file_gate import check_file, decoding, open_file
+from .json_text import from_json, to_json
 from .mappings import FourierFeatures, Grids, Identity
+from .members import stacked
 
-FORMAT = 1
+FORMAT, MEMBERS_FORMAT = 1, 2
+"""Of a single network, and of several, whose tensors have a leading axis."""
 _LARGEST_HEADER = 1 << 20
 _DEEPEST = 4  # levels of lists and objects in what a file says about itself
 
@@ -54,8 +58,11 @@ def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
     for i, (W, b) in enumerate(zip(field.mlp.weights, field.mlp.biases, strict=True)):
         tensors[f"layer.{i}.weight"] = np.asarray(W, np.float32)
         tensors[f"layer.{i}.bias"] = np.asarray(b, np.float32)
+    many: dict[str, Any] = {"format": FORMAT}
+    if field.members > 1:
+        many = {"format": MEMBERS_FORMAT, "members": field.members}
     about = {
-        "format": FORMAT,
+        **many,
         "activation": field.mlp.activation,
         "output": field.output,
         "trains": field.trains,
@@ -70,12 +77,12 @@ def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
 def model_path(path: str | os.PathLike) -> Path:
     """The model file of a path, which may be that of the run folder it is in."""
     path = Path(path)
-    if not path.is_dir():
+    if not os.path.isdir(path):
         return path
     inside = path / "model.safetensors"
-    if inside.exists():
+    if os.path.exists(inside):
         return inside
-    if (path / "config.json").exists():
+    if os.path.exists(path / "config.json"):
         raise InputError(
             f"folder `{path}` has no model.safetensors yet: its fit has not ended; "
             f"`passband fit ... --resume --out {path}` goes on with it"
@@ -93,6 +100,18 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
     about it."""
     path = model_path(path)
     about, tensors = _read(path)
+    if about["format"] == FORMAT:
+        return _field(path, about, tensors), about
+    count = about.get("members")
+    lengths = {tensor.shape[:1] for tensor in tensors.values()}
+    if not isinstance(count, int) or count < 2 or lengths != {(count,)}:
+        raise _broken(path, f"its tensors are not those of {count} members")
+    each = [{name: tensor[k] for name, tensor in tensors.items()} for k in range(count)]
+    return stacked([_field(path, about, part) for part in each]), about
+
+
+def _field(path: Path, about: dict[str, Any], tensors: dict[str, np.ndarray]) -> Field:
+    """One network, each shape checked."""
     output, trains = about.get("output"), about.get("trains", "")
     if output not in tuple(OUTPUTS):
         raise _broken(path, f"its output `{output}` is unknown")
@@ -123,25 +142,17 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
         _gains(path, about.get("gains"), count),
         activation,
     )
-    return Field(encoding, network, output), about
+    return Field(encoding, network, output)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What a model file says and holds, each number checked before it is used."""
-    if not path.exists():
-        raise InputError(f"model `{path}` does not exist")
-    if not path.is_file():
-        raise InputError(f"model `{path}` is not a file")
-    try:
-        with path.open("rb") as stream:
-            about, data = _read_header(path, stream)
-            data += stream.read()
-    except OSError as error:
-        raise InputError(f"cannot read model `{path}`: {error.strerror}") from error
-    try:
+    what = "a model.safetensors"
+    check_file(path, what)
+    with decoding(path, what), open_file(path, what) as stream:
+        about, data = _read_header(path, stream)
+        data += stream.read()
         tensors = load_tensors(data)
-    except (SafetensorError, ValueError, TypeError, LookupError) as error:
-        raise _broken(path, str(error)) from None
     for name, tensor in tensors.items():
         if tensor.dtype != np.float32:
             raise _broken(path, f"`{name}` is {tensor.dtype}, not float32")
@@ -161,17 +172,19 @@ def _read_header(path: Path, stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
         raise _broken(path, "it does not begin with a header, as those do")
     text = stream.read(size)
     try:
-        header = json.loads(text)
-        about = json.loads(header["__metadata__"]["passband"])
+        header = from_json(text)
+        about = from_json(header["__metadata__"]["passband"])
         ends = [v["data_offsets"][1] for k, v in header.items() if k != "__metadata__"]
         want, have = max([0, *ends]), total - 8 - size
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         raise _broken(path, "its header is not that of a passband model") from None
     if not isinstance(about, dict) or _depth(about) > _DEEPEST:
         raise _broken(path, "its header is not that of a passband model")
-    if about.get("format") != FORMAT:
+    if about.get("format") not in (FORMAT, MEMBERS_FORMAT):
         raise _broken(
-            path, f"its format is {about.get('format')!r}; this version reads {FORMAT}"
+            path,
+            f"its format is {about.get('format')!r}; this version reads {FORMAT} and "
+            f"{MEMBERS_FORMAT}",
         )
     if want != have:
         raise _broken(path, f"it holds {have} bytes of {want}: cut short or damaged")
@@ -233,5 +246,5 @@ def _depth(value: Any, level: int = 0) -> int:
 
 
 def _broken(path: Path, why: str) -> InputError:
-    why = why if len(why) <= 200 else f"{why[:200]}..."  # it may quote the file
-    return InputError(f"`{path}` is not a passband model: {why}")
+    # It may quote the file.
+    return InputError(f"`{path}` is not a passband model: {one_line(why)}")

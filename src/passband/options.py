@@ -13,6 +13,7 @@ from typing import Any
 from .errors import InputError
 
 Meta = Mapping[str, Any]
+LARGEST_INT = 2**63 - 1
 
 
 def option(
@@ -24,12 +25,16 @@ def option(
     least: float | None = None,
     most: float | None = None,
     above: float | None = None,
+    path: bool = False,
+    words: tuple[str, ...] = (),
 ) -> Any:
     """A field that the command line has as a flag: `field_name` is `--field-name`.
 
-    A number must be finite, from `least` to `most`, and greater than `above`.
+    A number must be finite, from `least` to `most`, and greater than `above`. A `path`
+    names a file, unless it is one of `words` or no file is there.
     """
     meta = {"help": help, "choices": choices, "metavar": metavar}
+    meta |= {"path": path, "words": words}
     bounds = {"least": least, "most": most, "above": above}
     return dataclasses.field(default=default, kw_only=True, metadata=meta | bounds)
 
@@ -40,6 +45,7 @@ def argument(
     """A field that the command line has by its place; one with a default may be left
     out."""
     meta = {"help": help, "metavar": metavar, "positional": True, "many": many}
+    meta |= {"path": not many}
     return dataclasses.field(default=default, metadata=meta)
 
 
@@ -59,6 +65,8 @@ def what_it_must_be(value: Any, meta: Meta) -> str | None:
         )
     if not isinstance(value, int | float):
         return None
+    if isinstance(value, int) and abs(value) > LARGEST_INT:
+        return f"at most {LARGEST_INT}"
     if not math.isfinite(value):
         return "a finite number"
     least, most, above = meta["least"], meta["most"], meta["above"]

@@ -4,6 +4,8 @@ import sys
 import time
 import warnings
 
+from .errors import printable
+
 
 class Progress:
     """One line on stderr that the next replaces; warnings become Python's own.
@@ -18,7 +20,7 @@ class Progress:
     def say(self, text: str) -> None:
         if self.shown:
             self.clear()
-            print(text, file=sys.stderr, flush=True)
+            print(printable(text), file=sys.stderr, flush=True)
 
     def warn(self, text: str) -> None:
         self.clear()
@@ -28,7 +30,7 @@ class Progress:
         now = time.monotonic()
         if not self.shown or (often and now - self._drawn < 0.1):
             return
-        line = text[:79]
+        line = printable(text[:79])
         sys.stderr.write("\r" + line.ljust(self._wide))
         sys.stderr.flush()
         self._drawn, self._wide = now, len(line)

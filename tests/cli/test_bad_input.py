@@ -31,7 +31,7 @@ def damaged(here):
         ("image", "missing.png", "`missing.png` does not exist"),
         ("image", "folder.png", "`folder.png` is a folder"),
         ("image", "empty.png", "`empty.png` is empty (0 bytes)"),
-        ("image", "cut.png", "`cut.png` is damaged or cut short"),
+        ("image", "cut.png", "`cut.png` is damaged, cut short"),
         ("image", "text.png", "`text.png` is no PNG, JPEG, TIFF or NPY file"),
         ("image", "pixel.png", "`pixel.png` has 1 x 1 pixels"),
         ("image", "nan.npy", "`nan.npy` holds 8 NaN or infinite values"),

@@ -84,7 +84,7 @@ def test_fetch_then_path(nowhere, monkeypatch, capsys):
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         url = f"http://127.0.0.1:{server.server_port}"
-        assert main(["data", "fetch", "small", "--url", url]) == 0
+        assert main(["data", "fetch", "small", "--url", url, "--allow-http"]) == 0
         server.shutdown()
         thread.join()
     folder = nowhere / "cache" / "passband" / "small"

@@ -11,6 +11,9 @@ from scipy.io import wavfile
 from passband.cli.main import main
 from passband.data.images import read_image, write_image
 from passband.kinds import image as image_kind
+from passband.kinds.image import ImageKind
+from passband.kinds.options import ImageOptions
+from passband.mappings import NoMapping
 from passband.model_file import load_with_info
 
 RUN_FILES = ["checkpoint", "config.json", "metrics.jsonl", "model.safetensors",
@@ -23,9 +26,9 @@ def test_json_is_one_object_with_the_promised_keys(here, quick, capfd):
     assert err == ""
     assert out.count("\n") == 1
     result = json.loads(out)
-    assert list(result) == ["task", "mapping", "sigma", "steps", "step_points",
-                            "seconds", "device", "precision", "metrics", "run",
-                            "model"]  # fmt: skip
+    assert list(result) == ["task", "mapping", "sigma", "recipe", "steps",
+                            "step_points", "seconds", "device", "precision",
+                            "metrics", "run", "model"]  # fmt: skip
     assert result["task"] == "image"
     assert result["mapping"] == "gaussian:4,m=8"
     assert (result["sigma"], result["steps"]) == (4.0, 25)
@@ -85,7 +88,8 @@ def test_config_leaves_nothing_to_be_chosen(here, capsys):
     words = ["fit", "image", "photo.png", "--steps", "3", "--layers", "1", "--quiet"]
     assert main([*words, "--out", "a", "--mapping", "none"]) == 0
     config = json.loads((here / "a" / "config.json").read_text())
-    assert config["lr"] == 1e-2  # the paper's for no mapping
+    said = [config[k] for k in ("recipe", "optimiser", "schedule", "lr")]
+    assert said == ["modern", "muon", "cosine", 2e-3]
     assert config["batch"] == 24 * 32
     assert config["file"] == str(here / "photo.png")
     given = [f"--{name}={config[name]}" for name in ("mapping", "lr", "batch", "seed")]
@@ -95,6 +99,10 @@ def test_config_leaves_nothing_to_be_chosen(here, capsys):
         for name in "ab"
     )
     assert a == b
+    asked = ImageOptions(file="photo.png", recipe="paper")
+    training = ImageKind.read(asked).training(asked, NoMapping())
+    found = training.optimiser, training.schedule, training.lr, training.leak
+    assert found == ("adam", "constant", 1e-2, 0.0)  # the paper's for no mapping
 
 
 def test_holdout_names_both_scores(here, quick, capsys):

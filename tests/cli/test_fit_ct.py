@@ -53,7 +53,7 @@ def test_a_sinogram_comes_out_beside_its_baselines(scan):
 def test_a_density_that_no_step_moves_is_tried_again(scan, tmp_path, capsys):
     words = ["fit", "ct", scan / "scan.npy", "--angles", "0:180:16", "--pixel", "0.5",
              "--out", tmp_path / "run", "--lr", "1e3", "--steps", "100",
-             *QUICK[2:]]  # fmt: skip
+             "--recipe", "paper", *QUICK[2:]]  # fmt: skip
     assert main([str(word) for word in words]) == 1
     said = capsys.readouterr().err
     assert "it is at an end of the sigmoid, where no step moves it" in said

@@ -198,7 +198,8 @@ def test_a_black_volume_is_noticed_and_begins_anew_at_its_mean(tmp_path, capsys)
     np.save(tmp_path / "vessels.npy", vessels)
     words = ["fit", "mri", "--simulate", tmp_path / "vessels.npy", "--fraction", "0.5",
              "--mapping", "gaussian:3,m=64", "--width", "64", "--steps", "100",
-             "--lr", "0.02", "--out", tmp_path / "run"]  # fmt: skip
+             "--lr", "0.02", "--recipe", "paper",
+             "--out", tmp_path / "run"]  # fmt: skip
     assert main([str(word) for word in words]) == 0
     assert "where no step moves it; starting anew" in capsys.readouterr().err
     result = json.loads((tmp_path / "run" / "result.json").read_text())

@@ -38,7 +38,7 @@ def two_balls(path) -> None:
 @pytest.fixture(autouse=True)
 def small(monkeypatch, tmp_path):
     """A pool, a cache and pictures that take a moment."""
-    monkeypatch.setattr(shape_kind, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(shape_kind, "cache_or_none", lambda: tmp_path / "cache")
     monkeypatch.chdir(tmp_path)
     sizes = {"SMALL_POOL": 2**15, "POOL": 2**17, "BLOCK": 2048, "TEST_POINTS": 4096}
     sizes |= {"CPU_GRID": 32, "CPU_SAMPLES": 4000, "SLICE": 64}
@@ -107,7 +107,7 @@ def test_the_papers_settings_on_a_gpu(small, monkeypatch):
     options = ShapeOptions(file="balls.obj", steps=1, batch=64)
     kind = ShapeKind.read(options)
     monkeypatch.setattr(shape_kind, "on_cpu", lambda: False)
-    asked = ShapeOptions(file="balls.obj")
+    asked = ShapeOptions(file="balls.obj", recipe="paper")
     training = kind.training(asked, Gaussian(12.0))
     found = training.steps, training.layers, training.width, training.lr
     assert found == (10_000, 8, 256, 5e-4)
@@ -146,7 +146,7 @@ def test_what_is_no_solid_is_refused_in_one_line(small, fails):
         "empty.obj": "is an empty scene",
         "zero.stl": "is empty",
         "mesh.txt": "a mesh is one of .ply, .obj, .stl, .npz",
-        "none.ply": "is not a file",
+        "none.ply": "does not exist",
     }.items():
         assert reason in fails("fit", "shape", name)
     assert "multiple of 8" in fails("fit", "shape", "balls.obj", "--batch", "100")
@@ -155,4 +155,4 @@ def test_what_is_no_solid_is_refused_in_one_line(small, fails):
     (cached,) = (small / "cache" / "labels").iterdir()
     words = ("fit", "shape", "ball.npz", "--labels")
     assert "holds labels of another mesh (`balls`)" in fails(*words, cached)
-    assert "`none` is not a file" in fails(*words, "none")
+    assert "`none` does not exist" in fails(*words, "none")

@@ -141,6 +141,7 @@ def test_on_a_cpu_the_scale_of_a_scene_is_a_guess_unless_trials_are_asked_for(
     assert guessed["curves"] == [] and not guessed["conclusive"]
     assert guessed["sigma"] == guessed["guess"]
     assert "too short to tell" in (out / "report.html").read_text()
+    words += ["--overwrite"]
     assert main([*words, "--steps", "16", "--batch", "8"]) == 0
     tried = json.loads(capsys.readouterr().out)
     assert [curve["steps"] for curve in tried["curves"]] == [4, 8, 16]

@@ -231,7 +231,7 @@ def test_resume_runs_again_what_is_damaged(items, out, tmp_path, capsys):
     assert main(["paper", "run", "fig8", "--resume", *out]) == 0
     assert items["fig8"].runs == 2
     said = capsys.readouterr().err
-    assert "fig8.json` is damaged" in said and "it runs again" in said
+    assert "fig8.npz` is damaged" in said and "it runs again" in said
 
 
 def test_resume_runs_again_what_has_other_data(items, out, tmp_path, capsys):
@@ -287,7 +287,8 @@ def test_all_stops_at_a_full_disk_and_keeps_what_is_finished(
     monkeypatch.setattr(np, "savez_compressed", full_later)
     assert main(["paper", "all", "--quiet", *out]) == 2
     said = capsys.readouterr().err
-    assert "fig9.npz` cannot be written: No space left on device; 1 items are" in said
+    assert "fig9.npz` cannot be written: No space left on the disk at `" in said
+    assert "; 1 items are finished and kept" in said
     assert (
         f"`passband paper all --preset smoke --resume --out {tmp_path}` goes on" in said
     )

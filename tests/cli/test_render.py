@@ -204,7 +204,7 @@ def test_info_shows_no_control_characters(here, capsys):
 
 
 def test_info_on_what_is_no_model(here, fails, image_run):
-    assert "model `x` does not exist" in fails("info", "x")
+    assert "`x` does not exist" in fails("info", "x")
     assert "MODEL is missing" in fails("info")
     assert "is not a passband model" in fails("info", "photo.png")
     assert "is not a passband model: it does not begin with a header" in fails(

@@ -117,7 +117,7 @@ def test_wrong_options_and_models_are_one_line(model, fails):
     )
     words = ("render", model, "--out", "a.ply")
     assert "`--crop` is for pictures" in fails(*words, "--crop", "0,0,1,1")
-    assert "`none.ply` is not a file" in fails(*words, "--reference", "none.ply")
+    assert "`none.ply` does not exist" in fails(*words, "--reference", "none.ply")
     empty = eqx.tree_at(lambda f: f.mlp.biases[-1], _rounded_box(), jnp.full(1, -9.0))
     save(empty, "empty.safetensors", **ABOUT)
     for name in ("a.png", "a.ply"):

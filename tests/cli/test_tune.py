@@ -16,7 +16,7 @@ QUICK = ("--layers", "2", "--width", "8", "--quiet")
 @pytest.fixture(autouse=True)
 def cache(here, monkeypatch):
     """A cache of its own."""
-    monkeypatch.setattr(choose_module, "cache_folder", lambda: here / "cache")
+    monkeypatch.setattr(choose_module, "cache_or_none", lambda: here / "cache")
 
 
 def test_a_choice_leaves_curve_json_and_report(here, capsys):
@@ -41,7 +41,7 @@ def test_a_choice_leaves_curve_json_and_report(here, capsys):
     command = "passband fit image photo.png --layers 2 --width 8 --mapping"
     assert f"{command} {content['mapping']}" in page
     assert "model.safetensors" not in page  # there is none
-    assert main(words[:-1]) == 0  # known from the first time
+    assert main([*words[:-1], "--overwrite"]) == 0  # known from the first time
     out = capsys.readouterr().out
     assert "known from an earlier choice" in out
     assert "passband fit image photo.png --layers 2 --width 8 --mapping " in out

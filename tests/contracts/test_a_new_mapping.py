@@ -55,7 +55,7 @@ def test_its_word_parses_and_prints(Ring):
         "ring": "needs its radius, such as `ring:5`",
         "ring:5,turns=x": "must be a whole number",
         "ring:5,spin=1": "has no option `spin`",
-        "rnig:5": "did you mean `ring`.*dense:p=1, ring:5",
+        "rnig:5": "did you mean `ring`.*multigrid:256, ring:5",
     }.items():
         with pytest.raises(InputError, match=message):
             parse_mapping(word)

@@ -13,10 +13,12 @@ from safetensors.numpy import load_file
 from passband.cli.main import main
 from passband.kinds.fit import fit
 from passband.kinds.kind import Kind, TrialSize
-from passband.kinds.options import RenderOptions
+from passband.kinds.options import InstrumentOptions, RenderOptions
+from passband.kinds.prior import Prior, asked_prior
 from passband.kinds.render import render_values
 from passband.kinds.table import KINDS
 from passband.tasks.task import Task
+from passband.tuning.problem import HeldMeasured
 from passband.words import parse_mapping
 
 OLD = Path(__file__).parents[1] / "old_runs"
@@ -71,6 +73,27 @@ def test_a_kind_is_frozen_and_settles_its_training_once(here, name):
 
 
 @pytest.mark.parametrize("name", DATA)
+def test_what_an_instrument_sees_takes_a_prior_and_nothing_else_does(here, name):
+    kind = read(name)
+    usual = kind.usual_tv
+    assert asked_prior(kind, kind.options) == Prior(usual)
+    paper = dataclasses.replace(kind.options, recipe="paper")
+    assert asked_prior(kind, paper) == Prior()
+    assert usual is None or isinstance(kind.options, InstrumentOptions)
+    training = kind.training(kind.options, parse_mapping("gaussian:2,m=8"))
+    priors = [
+        getattr(kind.task(dataclasses.replace(training, prior=word)), "prior", None)
+        for word in ("none", "tv:0.5")
+    ]
+    assert priors[0] is None
+    assert (priors[1] is not None) == isinstance(kind.options, InstrumentOptions)
+    # Its weight can be chosen: trials hold measurements out.
+    if priors[1] is not None:
+        held = kind.trials(kind.options, TrialSize(16, 512)).held
+        assert isinstance(held, HeldMeasured) and held.measured().size > 0
+
+
+@pytest.mark.parametrize("name", DATA)
 def test_a_kind_has_trials_that_tell_a_field_from_none(here, name):
     kind = read(name)
     problem = kind.trials(kind.options, TrialSize(16, 512))
@@ -104,7 +127,8 @@ def test_a_kind_is_fitted_judged_and_rendered_without_a_folder(here, name):
 def test_every_word_of_a_recipe_resumes_to_the_same_bits(here):
     words = ["fit", "image", "photo.png", "--activation", "sine", "--optimiser", "muon",
              "--schedule", "cosine", "--mapping", "gaussian:2,m=8", "--width", "8",
-             "--layers", "3", "--batch", "64", "--quiet", "--steps", "60"]  # fmt: skip
+             "--layers", "3", "--batch", "64", "--members", "2", "--quiet",
+             "--steps", "60"]  # fmt: skip
     assert main([*words, "--out", "whole"]) == 0
     # One look at the clock is enough to stop; the second sitting goes on.
     assert main([*words, "--out", "parts", "--minutes", "1e-9"]) == 0
@@ -115,8 +139,10 @@ def test_every_word_of_a_recipe_resumes_to_the_same_bits(here):
     for name, tensor in one.items():
         np.testing.assert_array_equal(two[name], tensor)
     config = json.loads(Path("parts/config.json").read_text())
-    said = [config[k] for k in ("activation", "optimiser", "schedule")]
-    assert said == ["sine", "muon", "cosine"]
+    said = [config[k] for k in ("activation", "optimiser", "schedule", "members")]
+    assert said == ["sine", "muon", "cosine", 2]
+    page = Path("parts/report.html").read_text()
+    assert "Spread of the members" in page and "--members" not in page
 
 
 def open_lines(path: str) -> list[str]:

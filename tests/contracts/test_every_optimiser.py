@@ -11,6 +11,7 @@ from passband.field import Field, make_field
 from passband.tasks.regression import regression_task
 from passband.train.checkpoint import read_checkpoint, write_checkpoint
 from passband.train.driver import Config, start, train
+from passband.train.muon import FEW
 from passband.train.optimisers import OPTIMISERS, optimiser
 from passband.train.schedules import SCHEDULES, schedule
 
@@ -90,9 +91,9 @@ def test_muon_turns_weights_and_nothing_else():
     slopes = jax.grad(loss)(field.mlp).weights
     for old, new, g in zip(field.mlp.weights, moved.mlp.weights, slopes, strict=True):
         x = np.asarray(g, np.float64) / np.linalg.norm(g)
-        for _ in range(5):  # Newton-Schulz, of any multiple of the gradient
+        for a, b, c in FEW:  # Newton-Schulz, of any multiple of the gradient
             square = x @ x.T
-            x = 3.4445 * x + (-4.7750 * square + 2.0315 * square @ square) @ x
+            x = a * x + (b * square + c * square @ square) @ x
         wide = np.sqrt(max(1, old.shape[1] / old.shape[0]))
         np.testing.assert_allclose((old - new) / (10 * lr * wide), x, atol=2e-3)
     rest = [(tree.mlp.biases, tree.encoding) for tree in (moved, by_adam)]

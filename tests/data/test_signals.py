@@ -105,7 +105,7 @@ BAD = {
     "folder": ("a.wav", lambda p: p.mkdir(), "is a folder"),
     "empty": ("a.wav", lambda p: p.write_bytes(b""), "is empty"),
     "suffix": ("a.mp3", lambda p: p.write_bytes(b"ID3"), r"ends in `\.mp3`"),
-    "text wav": ("a.wav", lambda p: p.write_text("hello world"), "no whole WAV"),
+    "text wav": ("a.wav", lambda p: p.write_text("hello world"), "not a WAV"),
     "short wav": (
         "a.wav",
         lambda p: p.write_bytes(pcm(p, TONE, 2).read_bytes()[:-90]),

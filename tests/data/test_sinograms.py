@@ -67,7 +67,7 @@ def test_angles_that_make_no_sense_are_refused(word, message):
 
 def test_a_file_of_words_is_no_list_of_angles(tmp_path):
     (tmp_path / "angles.txt").write_text("zero ten")
-    with pytest.raises(InputError, match="no list of angles"):
+    with pytest.raises(InputError, match="not a file of angles"):
         parse_angles(str(tmp_path / "angles.txt"))
 
 

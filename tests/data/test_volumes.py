@@ -68,11 +68,12 @@ def test_what_is_no_volume(tmp_path, values):
     with pytest.raises(InputError, match=r"1 NaN or infinite.*\(1, 2, 3\)"):
         read_volume(tmp_path / "nan.npy")
     (tmp_path / "cut.nii").write_bytes(b"abc")
-    with pytest.raises(InputError, match="no whole NIfTI"):
+    with pytest.raises(InputError, match="not a NIfTI"):
         read_volume(tmp_path / "cut.nii")
     (tmp_path / "cut.npy").write_bytes(b"abc")
-    with pytest.raises(InputError, match="no whole NPY"):
+    with pytest.raises(InputError, match="not an NPY"):
         read_volume(tmp_path / "cut.npy")
+    (tmp_path / "v.dcm").write_bytes(b"abc")
     with pytest.raises(InputError, match="volumes are read from"):
         read_volume(tmp_path / "v.dcm")
 

@@ -30,7 +30,7 @@ QUICK = {
     "width": 32,
     "layers": 3,
     "steps": 150,
-    "lr": 0.01,
+    "lr": 0.003,
 }
 
 

@@ -15,7 +15,10 @@ class Options(Output):
     stacked, in each precision, beside PyTorch where it is installed."""
 
     points: int | None = option(
-        None, "points a step (default: 65536 on a GPU, 8192 on a CPU)"
+        None,
+        "points a step (default: 65536 on a GPU, 8192 on a CPU)",
+        least=1,
+        most=2**31 - 1,
     )
     runs: str | None = option(
         None, "networks a stack (default: 1,16 on a GPU, 1,4 on a CPU)", metavar="N,N"
@@ -23,22 +26,27 @@ class Options(Output):
     precision: str | None = option(
         None, "default: every one the device has", metavar="WORD,WORD"
     )
-    steps: int | None = option(None, "steps a timed call (default: 50; 3 on a CPU)")
-    repeats: int = option(5, "timed calls, of which the median counts")
+    steps: int | None = option(
+        None, "steps a timed call (default: 50; 3 on a CPU)", least=1
+    )
+    repeats: int = option(5, "timed calls, of which the median counts", least=1)
     sizes: bool = option(False, "also time 4 sizes, to see that cost grows as the work")
     no_torch: bool = option(False, "leave PyTorch out")
     device: str = option("auto", "where to run", choices=("auto", "cpu", "gpu"))
     out: str | None = option(None, "write the JSON to a file too", metavar="FILE")
+    overwrite: bool = option(False, "replace FILE if it exists")
 
 
 def run(options: Options, given: set[str]) -> int:
     """Measure, then print a table."""
-    from .device import prepare
-
-    prepare(options.device, False)
     from pathlib import Path
 
-    from ..atomic_write import write_bytes
+    from ..atomic_write import refuse_existing, write_bytes
+    from .device import prepare
+
+    if options.out is not None:
+        refuse_existing([Path(options.out)], options.overwrite)
+    prepare(options.device, False)
     from ..json_text import to_json
     from .console import Console
 
@@ -65,8 +73,6 @@ def _measure(options: Options, console) -> dict[str, Any]:
     cpu, repeats = jax.default_backend() == "cpu", options.repeats
     shape = Shape(points=options.points or (8192 if cpu else 65_536))
     steps = options.steps or (3 if cpu else 50)
-    if shape.points < 1 or steps < 1 or options.repeats < 1:
-        raise InputError("`--points`, `--steps` and `--repeats` must be at least 1")
     words = ("float32",) if cpu else ("bfloat16", "tf32", "float32")
     if options.precision:
         words = tuple(options.precision.split(","))

@@ -6,6 +6,7 @@ import sys
 import time
 from typing import Any
 
+from ..errors import printable
 from ..json_text import to_json
 from .options import as_flags
 
@@ -45,7 +46,7 @@ class Console:
         self._clear()
         if self.options is not None:
             text = as_flags(text, self.options)
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text), file=sys.stderr, flush=True)
 
     def result(self, content: dict[str, Any], text: str) -> None:
         """What the command was run for."""
@@ -53,7 +54,7 @@ class Console:
         if self.json:
             print(to_json(content))
         elif not self.quiet:
-            print(text)
+            print(printable(text))
 
     def progress(self, text: str, *, often: bool = True) -> None:
         """A line that the next one replaces; of those that come often, ten a second.
@@ -63,14 +64,14 @@ class Console:
         now = time.monotonic()
         if not self.live:
             if not self.quiet and now - self._told >= PIPE_SECONDS:
-                print(text, file=sys.stderr, flush=True)
+                print(printable(text), file=sys.stderr, flush=True)
                 self._told = now
             return
         late = self._drawn is None or now - self._drawn > 0.1
         if late or not often:
             self._clear()
             # A line that wraps cannot be taken back.
-            sys.stderr.write(text[: _columns() - 1])
+            sys.stderr.write(printable(text[: _columns() - 1]))
             sys.stderr.flush()
             self._drawn = now
 

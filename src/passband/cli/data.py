@@ -26,6 +26,7 @@ class Options(Output):
         "fetch: a folder on the web that holds the set's files, instead of its source",
         metavar="URL",
     )
+    allow_http: bool = option(False, "fetch: take http:// too, without encryption")
 
 
 def run(options: Options, given: set[str]) -> int:
@@ -107,6 +108,11 @@ def _fetch(name: str, options: Options) -> int:
     def progress(path: str, done: int, total: int) -> None:
         console.progress(f"{done / 1e6:.1f} of {total / 1e6:.1f} MB  {path}")
 
-    folder: Path = fetch(name, base_url=options.url, progress=progress)
+    folder: Path = fetch(
+        name,
+        base_url=options.url,
+        allow_http=options.allow_http,
+        progress=progress,
+    )
     console.result({"name": name, "path": str(folder)}, str(folder))
     return 0

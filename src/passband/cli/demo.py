@@ -14,6 +14,7 @@ class Options(Output):
     out: str = option("demo", "folder for the picture and the models", metavar="DIR")
     steps: int = option(500, "training steps", least=1)
     batch: int = option(2048, "pixels a step", least=1)
+    overwrite: bool = option(False, "replace an earlier demo in that folder")
     device: str = option("auto", "where to run", choices=("auto", "cpu", "gpu"))
 
 
@@ -29,7 +30,7 @@ def run(options: Options, given: set[str]) -> int:
     import skimage.data
     import skimage.transform
 
-    from ..atomic_write import make_folder, write_bytes
+    from ..atomic_write import make_folder, refuse_existing, write_bytes
     from ..data.images import Image
     from ..field import make_field
     from ..kinds.session import progress_line
@@ -43,14 +44,16 @@ def run(options: Options, given: set[str]) -> int:
 
     console = Console(json=options.json, quiet=options.quiet)
     folder = Path(options.out)
-    make_folder(folder)  # now, not after a minute of training
-    small = skimage.transform.resize_local_mean(skimage.data.astronaut(), (256, 256))
-    picture = Image(np.round(255 * small).astype(np.uint8), 0.0, 255.0, "astronaut")
-    task = image_task(picture, batch=options.batch)
     models = {
         word: folder / f"{word.replace(':', '-')}.safetensors"
         for word in ("none", "gaussian:10")
     }
+    target = folder / "demo.png"
+    refuse_existing([target, *models.values()], options.overwrite)
+    make_folder(folder)  # now, not after a minute of training
+    small = skimage.transform.resize_local_mean(skimage.data.astronaut(), (256, 256))
+    picture = Image(np.round(255 * small).astype(np.uint8), 0.0, 255.0, "astronaut")
+    task = image_task(picture, batch=options.batch)
     found, scores = {}, {}
     begun = time.perf_counter()
     rates = (1e-2, 1e-3)  # the paper's, the best for each (protocol 1.5)
@@ -83,7 +86,6 @@ def run(options: Options, given: set[str]) -> int:
             high=255.0,
             bits=8,
         )
-    target = folder / "demo.png"
     least, most = sorted(rates)
     drawn = demo_figure(
         task.truth(),

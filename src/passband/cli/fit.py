@@ -109,6 +109,10 @@ def _summary(result: dict[str, Any]) -> str:
         f"of {result['step_points']} points in {duration(result['seconds'])} on "
         f"{result['device']}"
     ]
+    if "members" in result:
+        spread = result["spread"]
+        told = "" if spread is None else f", spread {spread:.4g} in the data's units"
+        lines.append(f"the mean of {result['members']} networks{told}")
     for name, scores in result.get("baselines", {}).items():
         lines.append(f"  beside it, {name}: {_scores(scores)}")
     if "evaluated" in result:

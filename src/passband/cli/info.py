@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Any
 
+from ..errors import one_line
 from ..options import argument
 from .options import Output
 
@@ -26,7 +27,7 @@ def run(options: Options, given: set[str]) -> int:
     content = {
         **about,
         "coordinates": field.encoding.dims,
-        "layers": [field.encoding.features, *(b.size for b in field.mlp.biases)],
+        "layers": [field.encoding.features, *(b.shape[-1] for b in field.mlp.biases)],
         "parameters": field.parameters,
         "bytes": model_path(options.model).stat().st_size,
     }
@@ -45,5 +46,4 @@ def _text(value: Any) -> str:
         return " x ".join(map(_text, value))
     if isinstance(value, float):
         return f"{value:.6g}"
-    text = "-" if value is None or value == "" else str(value)
-    return "".join(c if c.isprintable() else "?" for c in text)
+    return one_line("-" if value is None or value == "" else str(value))

@@ -1,12 +1,15 @@
 """The command `passband`: finds the verb, speaks of errors in one line."""
 
+import contextlib
 import importlib
 import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..errors import InputError
+from ..errors import LONGEST_MESSAGE, InputError, one_line
 from ..kinds.table import KINDS
 from ..options import did_you_mean
 from ..version import __version__
@@ -32,19 +35,50 @@ KIND_VERBS = ("fit", "tune", "compare")
 def main(argv: list[str] | None = None) -> int:
     """Run one command; 0 done, 2 the user's input is wrong, 1 anything else."""
     argv = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a letter must not cost the result.
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
     try:
-        status = _dispatch(argv)
-        sys.stdout.flush()  # here, where a reader that has gone can be borne
+        with _stops():
+            status = _dispatch(argv)
+            sys.stdout.flush()  # here, where a reader that has gone can be borne
         return status
     except InputError as error:
-        print(f"passband: {one_line(error)}", file=sys.stderr)
+        print(f"passband: {one_line(error, LONGEST_MESSAGE)}", file=sys.stderr)
         return 2
+    except MemoryError as error:
+        print(f"passband: there is not enough memory: {one_line(error)}",
+              file=sys.stderr)  # fmt: skip
+        return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:  # of a disk or a folder, where nobody else spoke of it
+        print(f"passband: {one_line(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("passband: interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+@contextlib.contextmanager
+def _stops() -> Iterator[None]:
+    """Let TERM and HUP end a command as Ctrl-C does."""
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:  # `nohup` has it ignored
+                before[number] = signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -120,12 +154,6 @@ def _overview(verb: str | None = None) -> str:
             lines.append(f"  passband {words:14s} {what}")
     lines += ["", "  passband --version", "", "Each takes --help."]
     return "\n".join(lines)
-
-
-def one_line(error: Exception) -> str:
-    """A message without its line breaks, and without what would steer a terminal."""
-    text = " ".join(str(error).split())
-    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 
+from ..atomic_write import refuse_existing
 from ..errors import InputError
 from ..options import option
 from .options import Output
@@ -39,8 +40,7 @@ def run(options: Options, given: set[str]) -> int:
     if out is not None:
         if out.suffix.lower() not in (".png", ".svg"):
             raise InputError(f"`--out` (={out}) must end in .png or .svg")
-        if out.exists() and not options.overwrite:
-            raise InputError(f"`{out}` exists; `--overwrite` replaces it")
+        refuse_existing([out], options.overwrite)
     import jax
     import numpy as np
 

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..atomic_write import refuse_existing
 from ..errors import InputError
 from ..kinds.options import RenderOptions
 from ..options import argument, option
@@ -37,9 +38,8 @@ def run(options: Any, given: set[str]) -> int:
     if options.out is None:
         raise InputError("`out` is missing; such as `out=picture.png`")
     out = Path(options.out)
-    if os.path.lexists(out) and not options.overwrite:
-        raise InputError(f"`{out}` exists; `overwrite` replaces it")
-    if not out.parent.is_dir():
+    refuse_existing([out], options.overwrite)
+    if not os.path.isdir(out.parent):
         raise InputError(f"`{out}` cannot be written: `{out.parent}` is not a folder")
     prepare(options.device)
     from ..kinds.render import render_file

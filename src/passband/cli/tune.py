@@ -1,6 +1,7 @@
 """`passband tune KIND FILE`."""
 
 import dataclasses
+import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,10 @@ class TuneOptions(Output):
         None, "folder for curve, JSON and report (default: runs/NAME-tune)",
         metavar="DIR",
     )  # fmt: skip
+    overwrite: bool = option(False, "replace an earlier choice in that folder")
 
 
+FILES = ("choice.json", "curve.png", "report.html")
 NOT_OF_A_FIT = {f.name for f in dataclasses.fields(TuneOptions)} | {"batch"}
 
 
@@ -51,7 +54,7 @@ def run(row: Row, options: Any, given: set[str]) -> int:
     from .device import prepare
 
     prepare(options.device, options.deterministic)
-    from ..atomic_write import make_folder, write_bytes
+    from ..atomic_write import make_folder, refuse_existing, write_bytes
     from ..auto import Auto
     from ..export.choice_report import write_choice
     from ..kinds.choose import choose_for
@@ -73,13 +76,16 @@ def run(row: Row, options: Any, given: set[str]) -> int:
     # What is read and trained is the fit's; steps and batch are those of the trials.
     asked = dataclasses.replace(options, steps=None, batch=None)
     source = kind.source(asked)
+    folder = Path(options.out or f"runs/{source.stem}-tune")
+    refuse_existing([folder / name for name in FILES], options.overwrite)
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        raise InputError(f"`out` (={folder}) is a file; give a folder")
     choice = choose_for(
         read_kind(kind, asked, console), asked, auto,
         steps=options.steps, batch=options.batch, kernel=options.kernel,
         train=not options.guess, fresh=options.fresh,
         insist=options.steps is not None, listener=console,
     )  # fmt: skip
-    folder = Path(options.out or f"runs/{source.stem}-tune")
     make_folder(folder)
     content = {
         "task": kind.name,

@@ -1,39 +1,18 @@
 """NPY files, and what the numbers in an array mean."""
 
-import tokenize
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float32, Shaped
 
+from .. import file_gate
 from ..errors import InputError
-
-_BROKEN = (
-    OSError,
-    ValueError,
-    TypeError,
-    KeyError,
-    EOFError,
-    MemoryError,
-    OverflowError,
-    SyntaxError,
-    UnicodeError,
-    tokenize.TokenError,
-)  # what numpy.load raises on bytes that make no sense
+from ..file_gate import AnyPath
 
 
-def read_npy(path: Path) -> Shaped[np.ndarray, "..."]:
+def read_npy(path: AnyPath) -> Shaped[np.ndarray, "..."]:
     """The array in an NPY file, refusing objects (pickles) and complex numbers."""
-    try:
-        values = np.load(path, allow_pickle=False)
-    except _BROKEN as error:
-        if "pickle" in str(error):
-            raise InputError(
-                f"`{path}` holds Python objects; save an array of numbers"
-            ) from error
-        raise InputError(f"`{path}` is no whole NPY file: {one_line(error)}") from error
-    if not isinstance(values, np.ndarray):
-        raise InputError(f"`{path}` is an NPZ archive; save one array with numpy.save")
+    values = file_gate.read_npy(path)
     if values.dtype.kind not in "buif":
         raise InputError(
             f"`{path}` holds {values.dtype}; only real numbers can be read"
@@ -86,8 +65,3 @@ def widened(low: float, high: float) -> tuple[float, float]:
     if high > low:
         return low, high
     return low, low + max(1.0, abs(low))
-
-
-def one_line(error: BaseException | str) -> str:
-    """What another library said, in one line."""
-    return " ".join(str(error).split()) or type(error).__name__

@@ -1,7 +1,6 @@
 """Camera files: `transforms.json` as Blender's NeRF scenes, nerfstudio and
 instant-ngp write it."""
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, one_line
+from ..file_gate import read_json, reader
 
 DISTORTION = ("k1", "k2", "k3", "k4", "p1", "p2")
 
@@ -50,16 +50,10 @@ class CameraFile:
         return np.column_stack([fx, fy, centre])
 
 
+@reader("a transforms.json")
 def read_cameras(path: Path) -> CameraFile:
     """The cameras of a transforms file."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"`{path}` does not exist; give a transforms.json") from None
-    except OSError as error:
-        raise InputError(f"`{path}` cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"`{path}` is no JSON: {error}") from None
+    content = read_json(path, "a transforms.json")
     frames = content.get("frames") if isinstance(content, dict) else None
     if not isinstance(frames, list) or not frames:
         raise InputError(f"`{path}` has no list of `frames`; is it a transforms.json?")
@@ -81,7 +75,7 @@ def read_cameras(path: Path) -> CameraFile:
         if not isinstance(frame, dict):
             raise InputError(f"`{path}`: frame {k} is no object but {frame!r:.40}")
         name = str(frame.get("file_path", ""))
-        where = f"`{path}`: frame {k}" + (f" (`{name}`)" if name else "")
+        where = f"`{path}`: frame {k}" + (f" (`{one_line(name)}`)" if name else "")
         names.append(name)
         poses.append(_pose(frame.get("transform_matrix"), where))
         both = content | frame
@@ -101,7 +95,7 @@ def read_cameras(path: Path) -> CameraFile:
     rows, columns = _number(path, content, "h"), _number(path, content, "w")
     size = None
     if rows is not None and columns is not None:
-        if not (rows >= 1 and columns >= 1):
+        if not (1 <= rows < 2**31 and 1 <= columns < 2**31):
             raise InputError(f"`{path}` has `w` {columns:g} and `h` {rows:g} pixels")
         size = int(rows), int(columns)
     return CameraFile(
@@ -114,7 +108,7 @@ def _pose(matrix: Any, where: str) -> np.ndarray:
     """[R, origin] of a frame's 4 x 4 matrix, R scaled to a rotation."""
     try:
         pose = np.array(matrix, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pose = np.empty(0)
     if pose.shape not in ((4, 4), (3, 4)):
         raise InputError(f"{where} has no 4 x 4 `transform_matrix`")

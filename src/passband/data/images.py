@@ -9,9 +9,11 @@ from jaxtyping import Float, Float32, Shaped
 
 from ..atomic_write import atomic_write
 from ..errors import InputError
+from ..file_gate import open_file, reader
 from . import raster, tiff
 from .arrays import read_npy, stored, write_npy
 
+PICTURE = "a PNG, JPEG, TIFF or NPY file"
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy")
 
 
@@ -48,9 +50,9 @@ def to_user(
     return (low + np.asarray(x, np.float64) * (high - low)).astype(np.float32)
 
 
-def read_image(path: str | os.PathLike[str]) -> Image:
+@reader(PICTURE)
+def read_image(path: Path) -> Image:
     """The picture in a PNG, JPEG, TIFF or NPY file; its content decides which it is."""
-    path = Path(path)
     kind = _kind(path)
     if kind == "npy":
         values = read_npy(path)
@@ -76,22 +78,13 @@ def read_image(path: str | os.PathLike[str]) -> Image:
 
 def _kind(path: Path) -> str:
     """`png`, `jpeg`, `tiff` or `npy`, by the first bytes of a file that can be read."""
-    if not path.exists():
-        raise InputError(f"`{path}` does not exist; give a PNG, JPEG, TIFF or NPY file")
-    if path.is_dir():
-        raise InputError(f"`{path}` is a folder; give a PNG, JPEG, TIFF or NPY file")
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(
             f"`{path}` ends in `{path.suffix}`; pictures are read from "
             f"{', '.join(SUFFIXES)}"
         )
-    try:
-        with path.open("rb") as file:
-            start = file.read(8)
-    except OSError as error:
-        raise InputError(f"`{path}` cannot be read: {error.strerror}") from error
-    if not start:
-        raise InputError(f"`{path}` is empty (0 bytes)")
+    with open_file(path, PICTURE) as file:
+        start = file.read(8)
     magics = {
         b"\x89PNG\r\n\x1a\n": "png",
         b"\xff\xd8\xff": "jpeg",
@@ -144,7 +137,7 @@ def write_image(
             write_npy(part, to_user(values, low, high))
         return
     if suffix not in (".png", ".tif", ".tiff"):
-        what = "is a folder" if path.is_dir() else f"ends in `{suffix}`"
+        what = "is a folder" if os.path.isdir(path) else f"ends in `{suffix}`"
         raise InputError(
             f"`{path}` {what}; pictures are written to .png, .tif, .tiff or .npy files"
         )

@@ -1,18 +1,17 @@
 """Measured k-space, sampling masks and coil sensitivities in NPY files."""
 
-import os
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Bool, Complex64
 
 from ..errors import InputError
+from ..file_gate import reader
 from .volumes import finite_numbers, read_array
 
 
-def read_kspace(
-    path: str | os.PathLike[str], *, coils: bool = False
-) -> Complex64[np.ndarray, "..."]:
+@reader("an NPY file")
+def read_kspace(path: Path, *, coils: bool = False) -> Complex64[np.ndarray, "..."]:
     """Complex samples: two or three axes of frequencies, after one of coils if any."""
     samples = read_array(path)
     if not np.iscomplexobj(samples):
@@ -34,8 +33,9 @@ def read_kspace(
     return samples
 
 
+@reader("an NPY file")
 def read_maps(
-    path: str | os.PathLike[str], like: tuple[int, ...]
+    path: Path, like: tuple[int, ...]
 ) -> Complex64[np.ndarray, "coils *sides"]:
     """Coil sensitivities, (coils, ...) like the k-space."""
     maps = read_array(path)
@@ -50,11 +50,10 @@ def read_maps(
     return maps
 
 
-def read_mask(
-    path: str | os.PathLike[str], sides: tuple[int, ...]
-) -> Bool[np.ndarray, "*sides"]:
+@reader("an NPY file")
+def read_mask(path: Path, sides: tuple[int, ...]) -> Bool[np.ndarray, "*sides"]:
     """Booleans, or numbers that are 0 or 1, one for every frequency."""
-    mask = read_array(Path(path))
+    mask = read_array(path)
     if mask.shape != sides:
         raise InputError(
             f"`{path}` has shape {mask.shape} and the k-space {sides}; a mask has one "

@@ -1,7 +1,6 @@
 """Triangle meshes: files in, checked arrays out, and their place in the unit cube."""
 
 import hashlib
-import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -9,8 +8,20 @@ from typing import NamedTuple
 import numpy as np
 
 from passband.errors import InputError
+from passband.file_gate import (
+    check_cost,
+    decoding,
+    npz_shapes,
+    open_file,
+    read_npz,
+    reader,
+)
 
 SUFFIXES = (".ply", ".obj", ".stl", ".npz")
+FARTHEST = 1e60
+"""The largest coordinate: volumes are its cube, and stay far from overflow."""
+_ARTICLES = {"ply": "a PLY", "obj": "an OBJ", "stl": "an STL"}
+_PER_FACE, _PER_VERTEX = 300, 150  # bytes while a mesh is checked and merged
 MARGIN = 1e-3  # of the box around a normalised mesh (protocol 8)
 
 
@@ -127,18 +138,14 @@ def part_volumes(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     return np.bincount(part[faces[:, 0]], terms, parts)
 
 
-def read_mesh(path: str | Path) -> Mesh:
+@reader("a PLY, OBJ, STL or NPZ file")
+def read_mesh(path: Path) -> Mesh:
     """Read PLY, OBJ, STL or NPZ (`vertices`, `faces`); parts become one mesh."""
-    path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(
             f"`{path}` ends in `{suffix}`; a mesh is one of {', '.join(SUFFIXES)}"
         )
-    if not path.is_file():
-        raise InputError(f"`{path}` is not a file; give a mesh file that exists")
-    if path.stat().st_size == 0:
-        raise InputError(f"`{path}` is empty; give a mesh with vertices and faces")
     vertices, faces = _read_npz(path) if suffix == ".npz" else _read_trimesh(path)
     return make_mesh(vertices, faces, name=path.stem, origin=str(path))
 
@@ -173,6 +180,11 @@ def make_mesh(
         raise InputError(
             f"`{origin}` has {len(bad)} vertices that are NaN or infinite, the first "
             f"at index {bad[0]}; repair or remove them"
+        )
+    if np.abs(vertices).max(initial=0) > FARTHEST:
+        raise InputError(
+            f"`{origin}` has a coordinate of {np.abs(vertices).max():.3g}; up to "
+            f"{FARTHEST:g} can be reckoned with, so scale the mesh"
         )
     if int(faces.min()) < 0 or int(faces.max()) >= len(vertices):
         extreme = faces.min() if int(faces.min()) < 0 else faces.max()
@@ -228,41 +240,31 @@ def _check_solid(mesh: Mesh, origin: str) -> None:
 
 
 def _read_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        if not zipfile.is_zipfile(path):
-            raise zipfile.BadZipFile("not a zip archive, or cut short")
-        # Opened here, since numpy.load leaves a broken file open.
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            if not {"vertices", "faces"} <= set(file.files):
-                raise InputError(
-                    f"`{path}` holds {sorted(file.files)}; a mesh needs `vertices` "
-                    "and `faces`"
-                )
-            return file["vertices"], file["faces"]
-    except InputError:
-        raise
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    shapes = npz_shapes(path)
+    if not {"vertices", "faces"} <= set(shapes):
         raise InputError(
-            f"`{path}` cannot be read as NPZ ({_first_line(error)}); save plain "
-            "`vertices` and `faces` with numpy.savez"
-        ) from error
+            f"`{path}` holds {sorted(shapes)}; a mesh needs `vertices` and `faces`"
+        )
+    vertices, faces = (max(shapes[name], default=0) for name in ("vertices", "faces"))
+    check_cost(
+        path, _PER_FACE * faces + _PER_VERTEX * vertices, path.stat().st_size,
+        f"{vertices:,} vertices and {faces:,} faces",
+    )  # fmt: skip
+    found = read_npz(path, ("vertices", "faces"))
+    return found["vertices"], found["faces"]
 
 
 def _read_trimesh(path: Path) -> tuple[np.ndarray, np.ndarray]:
     import trimesh
 
     kind = path.suffix.lower()[1:]
-    try:
-        # Without processing: merging and checking are ours, and materials are not read.
-        with path.open("rb") as file:
-            scene = trimesh.load_scene(
-                file, file_type=kind, process=False, skip_materials=True
-            )
+    # Without processing: merging and checking are ours, and materials are not read.
+    what = f"{_ARTICLES[kind]} file"
+    with decoding(path, what), open_file(path, what) as file:
+        scene = trimesh.load_scene(
+            file, file_type=kind, process=False, skip_materials=True
+        )
         parts = scene.dump()
-    except Exception as error:  # trimesh raises whatever its parsers run into
-        raise InputError(
-            f"`{path}` cannot be read as {kind.upper()} ({_first_line(error)})"
-        ) from error
     solids = [part for part in parts if isinstance(part, trimesh.Trimesh)]
     if not solids:
         clouds = [part for part in parts if isinstance(part, trimesh.PointCloud)]
@@ -272,9 +274,3 @@ def _read_trimesh(path: Path) -> tuple[np.ndarray, np.ndarray]:
     pairs = zip(solids, offsets, strict=True)
     faces = np.concatenate([part.faces + shift for part, shift in pairs])
     return np.concatenate([part.vertices for part in solids]), faces
-
-
-def _first_line(error: Exception) -> str:
-    if isinstance(error, ImportError):  # a parser that trimesh tried as a last resort
-        return "damaged, or of another format"
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,9 +1,10 @@
 """PNG and JPEG files, with all 16 bits of those PNGs that have them."""
 
+import contextlib
 import io
 import struct
-import warnings
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,37 +12,46 @@ from jaxtyping import Shaped
 from PIL import Image as Pillow
 from PIL import ImageFile
 
-from ..errors import InputError
-from .arrays import one_line
+from ..file_gate import check_cost, read_bytes, reader, without_stderr
 
-_BROKEN = (OSError, SyntaxError, ValueError, EOFError, IndexError, struct.error)
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_LONGEST = 2**32  # bytes of a packed picture
+_ROWS = 256  # that are copied at a time
 _GREY, _RGB, _GREY_ALPHA, _RGBA = 0, 2, 4, 6  # PNG's colour types
 
 
+@reader("a PNG or JPEG file")
 def read_raster(path: Path) -> Shaped[np.ndarray, "h w c"]:
     """The pixels of a PNG or JPEG file as uint8 or uint16, turned the way EXIF says."""
-    data = path.read_bytes()
-    try:
-        with warnings.catch_warnings():
-            # Pillow warns above 89 megapixels and refuses above twice that.
-            warnings.simplefilter("ignore")
-            values, orientation = _decode(data)
-    except Pillow.DecompressionBombError as error:
-        raise InputError(f"`{path}` is too large: {one_line(error)}") from error
-    except (*_BROKEN, zlib.error) as error:
-        raise InputError(
-            f"`{path}` is damaged or cut short: {one_line(error)}"
-        ) from error
+    data = read_bytes(path, "a PNG or JPEG file", _LONGEST)
+    with without_stderr(), any_size():
+        image = _open(data)
+        deep = data.startswith(_SIGNATURE) and data[24] == 16
+        check_pixels(path, len(data), image, deep=deep)
+        orientation = image.getexif().get(0x0112, 1)
+        values = _decode_png16(data, image) if deep else pillow_pixels(image)
     return oriented(values, orientation)
 
 
-def _decode(data: bytes) -> tuple[Shaped[np.ndarray, "h w c"], int]:
-    image = _open(data)
-    orientation = image.getexif().get(0x0112, 1)
-    if data.startswith(_SIGNATURE) and data[24] == 16:
-        return _decode_png16(data), orientation
-    return pillow_pixels(image), orientation
+def check_pixels(
+    path: Path, size: int, image: Pillow.Image, *, deep: bool = False
+) -> None:
+    """Refuse a picture whose pixels, once unpacked, take too much memory."""
+    # Pillow's own four bytes a pixel, the samples, and a copy where they are turned.
+    each = 4 + 2 * len(image.getbands()) * (3 if deep else 1)
+    claims = f"{image.width} x {image.height} pixels"
+    check_cost(path, size + each * image.width * image.height, size, claims)
+
+
+@contextlib.contextmanager
+def any_size() -> Iterator[None]:
+    """Pillow's own limit is a number of pixels; the gate's is memory, and can be
+    raised."""
+    before, Pillow.MAX_IMAGE_PIXELS = Pillow.MAX_IMAGE_PIXELS, None
+    try:
+        yield
+    finally:
+        Pillow.MAX_IMAGE_PIXELS = before
 
 
 def _open(data: bytes) -> ImageFile.ImageFile:
@@ -62,25 +72,37 @@ def pillow_pixels(image: Pillow.Image) -> Shaped[np.ndarray, "h w c"]:
         clear and image.mode in ("L", "RGB")
     ):
         image = image.convert(mode)
-    values = np.asarray(image)
-    return values[..., None] if values.ndim == 2 else values
+    return _samples(image)
 
 
-def _decode_png16(data: bytes) -> Shaped[np.ndarray, "h w c"]:
+def _samples(image: Pillow.Image) -> Shaped[np.ndarray, "h w c"]:
+    """What Pillow decoded, one byte a sample."""
+    # By bands of rows, so that Pillow's copy of the bytes stays small.
+    values = np.empty((image.height, image.width, len(image.getbands())), np.uint8)
+    for top in range(0, image.height, _ROWS):
+        bottom = min(top + _ROWS, image.height)
+        band = np.asarray(image.crop((0, top, image.width, bottom)))
+        values[top:bottom] = band.reshape(bottom - top, image.width, -1)
+    return values
+
+
+def _decode_png16(data: bytes, image: Pillow.Image) -> Shaped[np.ndarray, "h w c"]:
     """The 16-bit samples of a PNG: Pillow alone would keep the high bytes only."""
     colour = data[25]
     if colour == _GREY:
-        values = np.asarray(_open(data)).astype(np.uint16)[..., None]
+        values = np.asarray(image).astype(np.uint16)[..., None]
     elif colour == _GREY_ALPHA:
         # The same bytes, announced as 8-bit RGBA: high, low, high, low.
         pixels = np.asarray(_open(_announced_as_8bit_rgba(data)))
         values = pixels.view(">u2").astype(np.uint16)
     else:
         # The second decoding calls the samples little-endian and so keeps low bytes.
-        high, low = _open(data), _open(data)
+        values = _samples(image).astype(np.uint16)
+        values <<= 8
+        low = _open(data)
         tile = low.tile[0]
         low.tile = [tile._replace(args=str(tile.args).replace("16B", "16L"))]
-        values = np.asarray(high).astype(np.uint16) << 8 | np.asarray(low)
+        values |= _samples(low)
     key = _transparent_colour(data)
     if key is not None:
         opaque = (values != key).any(axis=2, keepdims=True)

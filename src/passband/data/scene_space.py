@@ -86,8 +86,8 @@ def _range(
     ends = {"near": near, "far": far}
     for key in ends:
         value = content.get(key)
-        if ends[key] is None and isinstance(value, int | float) and value > 0:
-            ends[key] = float(value)
+        if ends[key] is None and _is_depth(value):
+            ends[key] = float(value)  # pyright: ignore[reportArgumentType]
             notes.append(f"`{key}` is {value:g}, from the camera file")
     for key, value in ends.items():
         if value is None:
@@ -113,6 +113,10 @@ def _range(
     return near, far
 
 
+def _is_depth(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 < value < np.inf
+
+
 def _box(
     where: str,
     content: dict[str, Any],
@@ -127,9 +131,13 @@ def _box(
     try:
         low, high = np.array(content.get("aabb"), float)
         if low.shape == (3,) and (high > low).all():
+            if not np.isfinite([low, high]).all():
+                raise InputError(f"{where}: its `aabb` is not finite")
             notes.append("the scene's box is the camera file's `aabb`")
             return (low + high) / 2, float((high - low).max())
-    except (TypeError, ValueError):
+    except InputError:
+        raise
+    except (TypeError, ValueError, OverflowError):
         pass
     if seen is None:
         raise InputError(

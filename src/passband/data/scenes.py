@@ -1,6 +1,7 @@
 """Scenes: photographs with their cameras, from a folder or one camera file."""
 
 import dataclasses
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from ..errors import InputError
+from ..errors import InputError, one_line
+from ..file_gate import check_cost
 from .camera_file import CameraFile, read_cameras
 from .cameras import focus, turned
-from .images import read_image
+from .images import Image, read_image
 from .scene_space import Space, settle
 
 BACKGROUNDS = ("black", "white", "none")
@@ -67,6 +69,7 @@ def read_scene(
     far: float | None = None,
     box: tuple[float, float, float, float] | None = None,
     offset: float = 0.5,
+    allow_outside: bool = False,
 ) -> Scene:
     """A scene from a folder with transforms files, or from one such file.
 
@@ -83,6 +86,7 @@ def read_scene(
         box: centre and side of the cube that is one unit long for the frequencies; from
             the file's `aabb`, else estimated.
         offset: where in its pixel a ray goes through; the paper's notebook used 0.
+        allow_outside: read pictures too that the camera file names outside its folder.
     """
     path = Path(path)
     if background not in BACKGROUNDS:
@@ -98,7 +102,7 @@ def read_scene(
         cameras = read_cameras(file)
         content = content or cameras.content
         notes += cameras.notes
-        found = _pictures(cameras, notes)
+        found = _pictures(cameras, notes, allow_outside)
         sources += [file, *(p for p in found if p is not None)]
         splits[split] = _load(cameras, found, background, most, offset)
     if "all" in splits:
@@ -115,7 +119,9 @@ def read_scene(
         near=near, far=far, box=box, notes=notes,
     )  # fmt: skip
     return Scene(
-        name=path.stem if path.is_file() else path.resolve().name,
+        name=path.stem
+        if os.path.isfile(path)
+        else os.path.basename(os.path.realpath(path)),
         train=train,
         val=splits.get("val"),
         test=splits.get("test"),
@@ -126,12 +132,13 @@ def read_scene(
     )
 
 
-def scene_files(path: str | Path) -> list[Path]:
+def scene_files(path: str | Path, *, allow_outside: bool = False) -> list[Path]:
     """Every file that `read_scene` reads."""
     sources: list[Path] = []
     for file in _files(Path(path)).values():
         cameras = read_cameras(file)
-        sources += [file, *(p for p in _pictures(cameras, []) if p is not None)]
+        found = _pictures(cameras, [], allow_outside)
+        sources += [file, *(p for p in found if p is not None)]
     return sources
 
 
@@ -146,41 +153,53 @@ def subset(views: Photographs, names: list[str]) -> Photographs:
 
 
 def _files(path: Path) -> dict[str, Path]:
-    if path.is_file():
+    if os.path.isfile(path):
         return {"all": path}
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise InputError(
             f"`{path}` does not exist; give a folder with transforms_train.json or "
             "transforms.json, or such a file"
         )
     files = {s: path / f"transforms_{s}.json" for s in ("train", "val", "test")}
-    if files["train"].is_file():
-        return {s: file for s, file in files.items() if file.is_file()}
-    if (path / "transforms.json").is_file():
+    if os.path.isfile(files["train"]):
+        return {s: file for s, file in files.items() if os.path.isfile(file)}
+    if os.path.isfile(path / "transforms.json"):
         return {"all": path / "transforms.json"}
     raise InputError(
         f"`{path}` has neither transforms_train.json nor transforms.json: no cameras"
     )
 
 
-def _pictures(cameras: CameraFile, notes: list[str]) -> list[Path | None]:
+def _pictures(
+    cameras: CameraFile, notes: list[str], allow_outside: bool
+) -> list[Path | None]:
     """The picture of each frame, None where there is none."""
     folder = cameras.path.parent
     found: list[Path | None] = []
     for name in cameras.names:
+        if not (allow_outside or _is_inside(name)):
+            raise InputError(
+                f"`{cameras.path}` names a picture outside its folder, "
+                f"`{one_line(name)}`; if that is meant, `allow_outside` reads it"
+            )
         tries = (folder / (name + suffix) for suffix in SUFFIXES) if name else ()
-        found.append(next((p for p in tries if p.is_file()), None))
+        found.append(next((p for p in tries if os.path.isfile(p)), None))
     have = sum(p is not None for p in found)
     if have < len(found):
         missing = next(n for n, p in zip(cameras.names, found, strict=True) if not p)
         what = (
             f"`{cameras.path.name}` names {len(found)} pictures and {have} of them are "
-            f"there; the first missing is `{missing}`"
+            f"there; the first missing is `{one_line(missing)}`"
         )
         if not have:
             raise InputError(what)
         notes.append(what)
     return found
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a name leads nowhere but into the folder of its camera file."""
+    return not os.path.isabs(name) and not os.path.normpath(name).startswith("..")
 
 
 def _load(
@@ -194,26 +213,42 @@ def _load(
     paths = [p for p in found if p is not None]
     first: tuple[int, int] | None = None
     pixels, factor = [], 1
+    packed = sum(p.stat().st_size for p in set(paths))
     for p in paths:
         image = read_image(p)
-        values = (image.values.astype(np.float32) - image.low) / (
-            image.high - image.low
-        )
+        size = image.values.shape[0], image.values.shape[1]
         if first is None:
-            first = values.shape[:2]
+            first = size
             factor = 1 if most is None else max(1, -(-max(first) // most))
-        elif values.shape[:2] != first:
+            check_cost(
+                cameras.path, 3 * len(paths) * size[0] * size[1] / factor**2, packed,
+                f"{len(paths)} pictures of {size[0]} x {size[1]} pixels",
+            )  # fmt: skip
+        elif size != first:
             raise InputError(
-                f"`{p}` has {values.shape[0]} x {values.shape[1]} pixels and "
+                f"`{p}` has {size[0]} x {size[1]} pixels and "
                 f"`{paths[0]}` {first[0]} x {first[1]}; the pictures of a scene have "
                 "one size"
             )
-        pixels.append(_reduced(_on(values, background), factor))
+        pixels.append(_small(image, background, factor))
     assert first is not None
     lens = cameras.lens_for(first)[kept] / factor
     lens[:, 2:] -= offset
     names = tuple(cameras.names[k].removeprefix("./") for k in kept)
     return Photographs(np.stack(pixels), cameras.poses[kept], lens, names)
+
+
+def _small(image: Image, background: str, factor: int) -> np.ndarray:
+    """A picture as the scene keeps it, by bands of rows: floats take four times the
+    memory of bytes."""
+    height = factor * max(1, 256 // factor)
+    rows = image.values.shape[0] // factor * factor
+    parts = []
+    for top in range(0, rows, height):
+        band = image.values[top : min(top + height, rows)].astype(np.float32)
+        values = (band - image.low) / (image.high - image.low)
+        parts.append(_reduced(_on(values, background), factor))
+    return np.concatenate(parts)
 
 
 def _on(values: np.ndarray, background: str) -> np.ndarray:

@@ -1,8 +1,9 @@
 """1D signals from the user's files: NPY, CSV and WAV, and back."""
 
+import array
+import io
 import os
 import re
-import struct
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,20 +12,13 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from ..atomic_write import atomic_write
-from ..errors import InputError
-from .arrays import finite, one_line, read_npy, widened, write_npy
+from ..errors import InputError, one_line
+from ..file_gate import decoding, open_file, reader
+from .arrays import finite, read_npy, widened, write_npy
 from .images import to_user
 
 SUFFIXES = (".npy", ".csv", ".wav")
-_BROKEN = (
-    ValueError,
-    TypeError,
-    EOFError,
-    MemoryError,
-    ArithmeticError,
-    NameError,
-    struct.error,
-)  # what SciPy's WAV reader raises on bytes that make no sense
+LARGEST_RATE = 2**31 - 1  # samples a second of a WAV file
 
 
 @dataclass(frozen=True)
@@ -49,31 +43,22 @@ class Signal:
         return to_user(x, self.low, self.high)
 
 
-def read_signal(path: str | os.PathLike[str]) -> Signal:
+@reader("an NPY, CSV or WAV file")
+def read_signal(path: Path) -> Signal:
     """The samples of an NPY file (n,) or (n, c), a CSV of c columns, or a WAV file."""
-    path = Path(path)
     suffix = path.suffix.lower()
-    if not path.exists():
-        raise InputError(f"`{path}` does not exist; give an NPY, CSV or WAV file")
-    if path.is_dir():
-        raise InputError(f"`{path}` is a folder; give an NPY, CSV or WAV file")
     if suffix not in SUFFIXES:
         raise InputError(
             f"`{path}` ends in `{path.suffix}`; signals are read from "
             f"{', '.join(SUFFIXES)}"
         )
-    try:
-        if path.stat().st_size == 0:
-            raise InputError(f"`{path}` is empty (0 bytes)")
-        rate = None
-        if suffix == ".npy":
-            values = read_npy(path)
-        elif suffix == ".csv":
-            values = _read_csv(path)
-        else:
-            values, rate = _read_wav(path)
-    except OSError as error:
-        raise InputError(f"`{path}` cannot be read: {one_line(error)}") from error
+    rate = None
+    if suffix == ".npy":
+        values = read_npy(path)
+    elif suffix == ".csv":
+        values = _read_csv(path)
+    else:
+        values, rate = _read_wav(path)
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or values.shape[1] < 1:
@@ -100,36 +85,43 @@ def _read_csv(path: Path) -> Float[np.ndarray, "n c"]:
     The first line may name the columns; empty lines and lines from # on are passed
     over.
     """
+    numbers, columns = array.array("d"), 0  # 8 bytes each, where a list takes 32
+    header_seen = False
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        with io.TextIOWrapper(open_file(path, "a CSV file"), "utf-8-sig") as lines:
+            for number, line in enumerate(lines, start=1):
+                text = line.split("#", 1)[0].strip()
+                if not text:
+                    continue
+                row = _row(text)
+                if row is None:
+                    if numbers or header_seen:
+                        raise InputError(
+                            f"`{path}` line {number} holds {text[:40]!r}; every line "
+                            "after the names must hold numbers"
+                        )
+                    header_seen = True
+                    continue
+                columns = columns or len(row)
+                if len(row) != columns:
+                    raise InputError(
+                        f"`{path}` line {number} holds {len(row)} numbers and the "
+                        f"first row {columns}; every row needs as many"
+                    )
+                numbers.extend(row)
     except UnicodeDecodeError as error:
         raise InputError(f"`{path}` is no text file: {one_line(error)}") from error
-    rows: list[list[float]] = []
-    header_seen = False
-    for number, line in enumerate(lines, start=1):
-        text = line.split("#", 1)[0].strip()
-        if not text:
-            continue
-        cells = [cell.strip() for cell in _split_cells(text)]
-        try:
-            row = [float(cell) for cell in cells]
-        except ValueError:
-            if rows or header_seen:
-                raise InputError(
-                    f"`{path}` line {number} holds {text[:40]!r}; every line after "
-                    "the names must hold numbers"
-                ) from None
-            header_seen = True
-            continue
-        if rows and len(row) != len(rows[0]):
-            raise InputError(
-                f"`{path}` line {number} holds {len(row)} numbers and the first row "
-                f"{len(rows[0])}; every row needs as many"
-            )
-        rows.append(row)
-    if not rows:
+    if not numbers:
         raise InputError(f"`{path}` holds no line of numbers")
-    return np.array(rows)
+    return np.frombuffer(numbers, np.float64).reshape(-1, columns)
+
+
+def _row(text: str) -> list[float] | None:
+    """The numbers of a line, None if it holds anything else."""
+    try:
+        return [float(cell) for cell in _split_cells(text)]
+    except ValueError:
+        return None
 
 
 def _split_cells(text: str) -> list[str]:
@@ -143,14 +135,14 @@ def _read_wav(path: Path) -> tuple[Float[np.ndarray, "..."], float]:
     """Samples and rate; whole numbers are divided by their full scale."""
     from scipy.io import wavfile
 
-    with warnings.catch_warnings(record=True) as said:
+    what = "a WAV file"
+    with (
+        decoding(path, what),
+        open_file(path, what) as stream,
+        warnings.catch_warnings(record=True) as said,
+    ):
         warnings.simplefilter("always")
-        try:
-            rate, values = wavfile.read(path)
-        except _BROKEN as error:
-            raise InputError(
-                f"`{path}` is no whole WAV file: {one_line(error)}"
-            ) from error
+        rate, values = wavfile.read(stream)
     # SciPy reads what there is of a file cut short, and says so in a warning.
     for warning in said:
         if re.search("EOF|prematurely", str(warning.message)):
@@ -185,11 +177,11 @@ def write_signal(
     if not np.isfinite(values).all():
         raise InputError("`values` holds NaN or infinite values; nothing was written")
     if suffix not in SUFFIXES:
-        what = "is a folder" if path.is_dir() else f"ends in `{suffix}`"
+        what = "is a folder" if os.path.isdir(path) else f"ends in `{suffix}`"
         raise InputError(
             f"`{path}` {what}; signals are written to .npy, .csv or .wav files"
         )
-    if suffix == ".wav" and (rate is None or round(rate) < 1):
+    if suffix == ".wav" and not 1 <= round(rate or 0) <= LARGEST_RATE:
         raise InputError(
             f"`rate` (={rate}) must be a number of samples per second to write a WAV "
             "file; write .npy or .csv without one"

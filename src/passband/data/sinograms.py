@@ -14,8 +14,12 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from ..errors import InputError
-from .arrays import finite, one_line, read_npy
+from ..file_gate import read_text, reader
+from .arrays import finite, read_npy
 from .images import read_image
+
+MOST_VIEWS = 1_000_000
+_LONGEST_LIST = 2**25  # bytes of a text file of angles
 
 
 @dataclass(frozen=True)
@@ -30,13 +34,13 @@ class Sinogram:
     """What looks wrong but could be meant."""
 
 
-def read_sinogram(path: str | os.PathLike[str], angles: str) -> Sinogram:
+@reader("a sinogram as NPY or TIFF")
+def read_sinogram(path: Path, angles: str) -> Sinogram:
     """The sinogram in an NPY or TIFF file, taken at `0:180:20` or at a file's angles.
 
     `start:stop:count` is in degrees, stop excluded. A file of (bins, views) is turned,
     with a warning, where the number of angles tells.
     """
-    path = Path(path)
     values = _read(path)
     degrees = parse_angles(angles)
     views, bins = values.shape
@@ -65,7 +69,7 @@ def read_sinogram(path: str | os.PathLike[str], angles: str) -> Sinogram:
 
 def parse_angles(word: str) -> Float[np.ndarray, " views"]:
     """`start:stop:count`, stop excluded, or the numbers in an NPY, text or CSV file."""
-    if ":" in word and not Path(word).exists():
+    if ":" in word and not os.path.exists(word):
         parts = word.split(":")
         try:
             start, stop, count = float(parts[0]), float(parts[1]), int(parts[2])
@@ -76,24 +80,27 @@ def parse_angles(word: str) -> Float[np.ndarray, " views"]:
                 f"`angles` (={word}) must be START:STOP:COUNT in degrees, stop "
                 "excluded, such as 0:180:20, or a file of angles"
             )
+        if count > MOST_VIEWS:
+            raise InputError(
+                f"`angles` (={word}) are more than {MOST_VIEWS:,}, the most views"
+            )
         return start + (stop - start) * np.arange(count) / count
-    path = Path(word)
-    if not path.is_file():
+    if not os.path.isfile(word):
         raise InputError(
             f"`angles` (={word}) is no file; give one, or START:STOP:COUNT in "
             "degrees such as 0:180:20"
         )
+    return read_angles(word)
+
+
+@reader("a file of angles, one number a view, in degrees")
+def read_angles(path: Path) -> Float[np.ndarray, " views"]:
+    """The numbers in an NPY, text or CSV file."""
     if path.suffix.lower() == ".npy":
         found = read_npy(path)
     else:
-        try:
-            text = path.read_text(encoding="utf-8").replace(",", " ")
-            found = np.array([float(number) for number in text.split()])
-        except (OSError, ValueError) as error:
-            raise InputError(
-                f"`{path}` is no list of angles: {one_line(error)}; give one number a "
-                "view, in degrees"
-            ) from None
+        text = read_text(path, "a list of angles", _LONGEST_LIST).replace(",", " ")
+        found = np.fromiter(map(float, text.split()), np.float64)
     found = np.squeeze(found).astype(np.float64)
     if found.ndim != 1 or not np.isfinite(found).all():
         raise InputError(
@@ -104,8 +111,6 @@ def parse_angles(word: str) -> Float[np.ndarray, " views"]:
 
 
 def _read(path: Path) -> Float32[np.ndarray, "views bins"]:
-    if not path.is_file():
-        raise InputError(f"`{path}` does not exist; give a sinogram as NPY or TIFF")
     suffix = path.suffix.lower()
     if suffix not in (".npy", ".tif", ".tiff"):
         raise InputError(f"`{path}` ends in `{suffix}`; sinograms are .npy or .tif")

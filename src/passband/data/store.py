@@ -80,19 +80,34 @@ def known_set(name: str) -> DataSet:
 
 def cache_folder() -> Path:
     """Where `fetch` puts the sets: $XDG_CACHE_HOME/passband, else ~/.cache/passband."""
+    found = cache_or_none()
+    if found is None:
+        raise InputError(
+            "there is no home folder to keep data in; set XDG_CACHE_HOME to a folder"
+        )
+    return found
+
+
+def cache_or_none() -> Path | None:
+    """The user's cache; None for a user who has no home."""
     # The XDG rules say that a relative path there is to be ignored.
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (cache if cache.is_absolute() else Path.home() / ".cache") / "passband"
+    if not cache.is_absolute():
+        try:
+            cache = Path.home() / ".cache"
+        except RuntimeError:
+            return None
+    return cache / "passband"
 
 
 def _places(name: str) -> list[Path]:
     given = os.environ.get("PASSBAND_DATA")
-    roots = [Path(given)] if given else []
-    return [root / name for root in (*roots, cache_folder())]
+    roots = [Path(given) if given else None, cache_or_none()]
+    return [root / name for root in roots if root is not None]
 
 
 def _missing(folder: Path, data_set: DataSet) -> list[str]:
-    return [f.path for f in data_set.files if not (folder / f.path).is_file()]
+    return [f.path for f in data_set.files if not os.path.isfile(folder / f.path)]
 
 
 def _started(data_set: DataSet) -> list[Path]:
@@ -149,7 +164,9 @@ def find(name: str) -> Path:
 def _way(data_set: DataSet) -> str:
     if data_set.url is not None:
         return f"get it with `passband data fetch {data_set.name}`"
-    return f"put it under `{cache_folder() / data_set.name}` ({data_set.how})"
+    cache = cache_or_none()
+    where = "a folder of your own" if cache is None else f"`{cache / data_set.name}`"
+    return f"put it under {where} ({data_set.how})"
 
 
 def whole_folder(name: str) -> Path | None:

@@ -8,21 +8,27 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from ..errors import InputError
-from .arrays import one_line
+from ..atomic_write import unwritable
+from ..errors import InputError, one_line
 from .store import DataFile, cache_folder, known_set, mismatch, whole_folder
 
 Progress = Callable[[str, int, int], None]
 """Called with the file's name, the bytes of the set that are there, and all of them."""
 
+Open = Callable[..., Any]
 TRIES = 3
 TIMEOUT = 30.0  # seconds without a byte
 _BLOCK = 1 << 16
 
 
 def fetch(
-    name: str, *, base_url: str | None = None, progress: Progress | None = None
+    name: str,
+    *,
+    base_url: str | None = None,
+    allow_http: bool = False,
+    progress: Progress | None = None,
 ) -> Path:
     """The folder of a set, after downloading what is missing or wrong of it.
 
@@ -33,6 +39,8 @@ def fetch(
     Args:
         base_url: a folder on the web with the set's files, instead of its source; one
             that holds the converted files of `lego`, `meshes` or `brain` works too.
+        allow_http: also without encryption, in redirects too; the sha256 decides
+            either way.
     """
     data_set = known_set(name)
     whole = whole_folder(name)
@@ -46,8 +54,7 @@ def fetch(
             f"cannot be fetched as it is used here; under `{folder}`, {data_set.how}; "
             "or give the address of a copy"
         )
-    if urllib.parse.urlsplit(base).scheme not in ("http", "https"):
-        raise InputError(f"address `{base}` must begin with http:// or https://")
+    open_url = _opener(_check_address(base, allow_http))
     total = sum(file.size for file in data_set.files)
     done = 0
     for file in data_set.files:
@@ -61,17 +68,47 @@ def fetch(
 
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                _fetch_file(url, path, file, report)
+                _fetch_file(open_url, url, path, file, report)
             except OSError as error:
-                raise InputError(
-                    f"`{path}` cannot be written: {error.strerror or error}"
-                ) from error
+                raise unwritable(path, error) from error
             finally:
                 _remove_empty(path.parent, cache_folder())
         done += file.size
         if progress is not None:
             progress(file.path, done, total)
     return folder
+
+
+def _check_address(url: str, allow_http: bool) -> tuple[str, ...]:
+    """The ways that an address may be fetched by, if it is one."""
+    allowed = ("https", "http") if allow_http else ("https",)
+    try:
+        parts = urllib.parse.urlsplit(url)
+        good = parts.scheme in allowed and bool(parts.hostname)
+        http = parts.scheme == "http"
+    except ValueError:  # half an IPv6 address
+        good = http = False
+    if not good:
+        hint = "; `allow_http` takes it without encryption" if http else ""
+        ways = " or ".join(f"{way}://" for way in allowed)
+        raise InputError(f"address `{url}` must begin with {ways}{hint}")
+    return allowed
+
+
+def _opener(allowed: tuple[str, ...]) -> Open:
+    """Opens addresses, and follows redirects only to others of these ways."""
+
+    class Redirects(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, req, fp, code, msg, headers, newurl):
+            try:
+                way = urllib.parse.urlsplit(newurl).scheme
+            except ValueError:
+                way = "an address that is none"
+            if way not in allowed:
+                raise InputError(f"`{req.full_url}` leads to {way}; it is not followed")
+            return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+    return urllib.request.build_opener(Redirects()).open
 
 
 def _remove_empty(inner: Path, outer: Path) -> None:
@@ -84,13 +121,13 @@ def _remove_empty(inner: Path, outer: Path) -> None:
 
 
 def _fetch_file(
-    url: str, path: Path, file: DataFile, report: Callable[[int], None]
+    open_url: Open, url: str, path: Path, file: DataFile, report: Callable[[int], None]
 ) -> None:
     part = path.with_name(path.name + ".part")
     old = part.exists()
     for attempt in range(1, TRIES + 1):
         try:
-            _download(url, part, file, report)
+            _download(open_url, url, part, file, report)
         except (urllib.error.URLError, http.client.HTTPException, _Broken) as error:
             # A refusal such as 404 will be the same next time.
             final = isinstance(error, urllib.error.HTTPError) and error.code < 500
@@ -104,7 +141,7 @@ def _fetch_file(
         return
     part.unlink(missing_ok=True)
     if old:  # the bytes of an earlier call may be the wrong ones: start afresh, once
-        _fetch_file(url, path, file, report)
+        _fetch_file(open_url, url, path, file, report)
         return
     raise InputError(
         f"`{url}` gave another file than the one published: {problem}; nothing was "
@@ -117,7 +154,7 @@ class _Broken(Exception):
 
 
 def _download(
-    url: str, part: Path, file: DataFile, report: Callable[[int], None]
+    open_url: Open, url: str, part: Path, file: DataFile, report: Callable[[int], None]
 ) -> None:
     """Bring `part` to the full size, from where an earlier try left it."""
     have = part.stat().st_size if part.exists() else 0
@@ -128,7 +165,7 @@ def _download(
     headers = {"Range": f"bytes={have}-"} if have else {}
     request = urllib.request.Request(url, headers=headers)
     try:
-        answer = _open(request)
+        answer = _open(open_url, request)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code != 416:
@@ -156,11 +193,13 @@ def _download(
         raise _Broken(f"it broke off after {size} of {file.size} bytes")
 
 
-def _open(request: urllib.request.Request) -> http.client.HTTPResponse:
+def _open(open_url: Open, request: urllib.request.Request) -> Any:
     try:
-        return urllib.request.urlopen(request, timeout=TIMEOUT)
-    except urllib.error.URLError:
+        return open_url(request, timeout=TIMEOUT)
+    except (urllib.error.URLError, InputError):
         raise
+    except ValueError as error:  # a redirect to an address that is none
+        raise _Broken(one_line(error)) from error
     except OSError as error:  # a time-out or reset while the answer begins
         raise _Broken(one_line(error)) from error
 

@@ -1,13 +1,9 @@
 """TIFF files: 8 and 16 bit, floating point, palettes, any layout on disk."""
 
-import contextlib
 import io
 import itertools
-import logging
 import struct
-import warnings
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,57 +12,40 @@ from jaxtyping import Shaped
 from PIL import Image as Pillow
 
 from ..errors import InputError
-from .arrays import one_line
-from .raster import oriented, pillow_pixels
+from ..file_gate import check_cost, open_file, reader, without_stderr
+from .raster import any_size, oriented, pillow_pixels
 
 _GREY_INVERTED, _GREY, _RGB, _PALETTE = 0, 1, 2, 3  # TIFF's photometric types
 _KNOWN = (_GREY_INVERTED, _GREY, _RGB, _PALETTE)
-_MOST_PIXELS = 2 * 89_478_485  # as Pillow refuses them
+_COPIES = 4  # of the samples, at most, while they are unpacked and turned
 _LZW, _ZIP = 5, 8
-_BROKEN = (
-    OSError,
-    ValueError,
-    TypeError,
-    KeyError,
-    IndexError,
-    AttributeError,
-    ArithmeticError,
-    MemoryError,
-    EOFError,
-    SyntaxError,
-    RuntimeError,
-    struct.error,
-    zlib.error,
-)  # what tifffile and Pillow raise on bytes that make no sense
 
 
+@reader("a TIFF file")
 def read_tiff(path: Path) -> Shaped[np.ndarray, "h w c"]:
     """The pixels of a TIFF of one page, as the type of number they are stored in."""
-    try:
-        with _quiet_library(), tifffile.TiffFile(path) as file:
-            # Previews are pages too, marked as reduced copies of another. The search
-            # stops early, since a damaged file can claim any number of pages.
-            pages = (page.aspage() for page in itertools.islice(file.pages, 64))
-            full = itertools.islice((p for p in pages if not p.is_reduced), 2)
-            page, *more = full
-            if not more:
-                return _read_page(file, page)
-    except InputError:
-        raise
-    except (*_BROKEN, Pillow.DecompressionBombError) as error:
-        raise InputError(
-            f"`{path}` is damaged, cut short or of a kind that cannot be read: "
-            f"{one_line(error)}"
-        ) from error
+    with (
+        without_stderr(),
+        any_size(),
+        open_file(path, "a TIFF file") as stream,
+        tifffile.TiffFile(stream) as file,
+    ):
+        # Previews are pages too, marked as reduced copies of another. The search
+        # stops early, since a damaged file can claim any number of pages.
+        pages = (page.aspage() for page in itertools.islice(file.pages, 64))
+        full = itertools.islice((p for p in pages if not p.is_reduced), 2)
+        page, *more = full
+        if not more:
+            return _read_page(path, file, page)
     raise InputError(
         f"`{path}` holds more than one page; save the page you mean as its own file"
     )
 
 
 def _read_page(
-    file: tifffile.TiffFile, page: tifffile.TiffPage
+    path: Path, file: tifffile.TiffFile, page: tifffile.TiffPage
 ) -> Shaped[np.ndarray, "h w c"]:
-    _check_extent(file, page)
+    _check_extent(path, file, page)
     tag = page.tags.get(274)
     orientation = 1 if tag is None else int(tag.value)
     if page.bitspersample not in (1, 2, 4, 8, 16, 32, 64):
@@ -88,14 +67,16 @@ def _read_page(
     return oriented(_levels(values, page), orientation)
 
 
-def _check_extent(file: tifffile.TiffFile, page: tifffile.TiffPage) -> None:
+def _check_extent(path: Path, file: tifffile.TiffFile, page: tifffile.TiffPage) -> None:
     """Refuse sizes that no file of this length holds, before memory is spent on them.
 
     libtiff would also tell of missing bytes on the terminal, past Python.
     """
     pixels = page.imagewidth * page.imagelength
-    if pixels > _MOST_PIXELS:
-        raise ValueError(f"it claims {pixels:,} pixels; {_MOST_PIXELS:,} is the most")
+    bits = max(8, page.bitspersample) * max(1, page.samplesperpixel)
+    needed = _COPIES * pixels * bits // 8
+    claims = f"{page.imagewidth} x {page.imagelength} pixels"
+    check_cost(path, needed, file.filehandle.size, claims)
     listed = page.tags[324 if page.is_tiled else 273].count
     if len(_segment_bytes(page)) != listed:
         raise ValueError(f"it lists {listed} strips or tiles, not the number it needs")
@@ -214,16 +195,3 @@ def write_tiff(path: Path, values: Shaped[np.ndarray, "h w c"]) -> None:
         compression="zlib",
         metadata=None,
     )
-
-
-@contextlib.contextmanager
-def _quiet_library() -> Iterator[None]:
-    """Keep tifffile's log and Pillow's size warnings from the user's terminal."""
-    log = logging.getLogger("tifffile")
-    before, log.disabled = log.disabled, True
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        log.disabled = before

@@ -1,18 +1,23 @@
 """Volumes (and images) in NIfTI and NPY files, with the affine that places them."""
 
+import gzip
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from jaxtyping import Float, Float32, Shaped
 
+from .. import file_gate
 from ..atomic_write import atomic_write
 from ..errors import InputError
-from .arrays import finite, one_line
+from ..file_gate import AnyPath, check_cost, decoding, open_file, reader
+from .arrays import finite
 
 NIFTI = (".nii", ".nii.gz")
+_PACKED = 1032  # times that deflate can make zeros smaller: no file unpacks to more
 
 
 @dataclass(frozen=True)
@@ -34,9 +39,9 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     return ".nii.gz" if name.endswith(".nii.gz") else Path(name).suffix
 
 
-def read_volume(path: str | os.PathLike[str], *, allow_complex: bool = False) -> Volume:
+@reader("a NIfTI or NPY file")
+def read_volume(path: Path, *, allow_complex: bool = False) -> Volume:
     """The volume in a NIfTI file, or the volume or image in an NPY file."""
-    path = Path(path)
     suffix = suffix_of(path)
     if suffix not in (*NIFTI, ".npy"):
         raise InputError(
@@ -45,7 +50,8 @@ def read_volume(path: str | os.PathLike[str], *, allow_complex: bool = False) ->
     if suffix == ".npy":
         values, affine = read_array(path), None
     else:
-        values, affine = _read_nifti(path)
+        with decoding(path, "a NIfTI file"):
+            values, affine = _read_nifti(path)
     if values.ndim == 4 and values.shape[3] == 1:
         values = values[..., 0]
     if values.ndim not in (2, 3) or (affine is not None and values.ndim != 3):
@@ -88,8 +94,6 @@ def write_volume(
         raise InputError(
             f"`{path}` ends in `{suffix}`; volumes are written to .nii, .nii.gz, .npy"
         )
-    import gzip
-
     from nibabel.nifti1 import Nifti1Image
 
     image = Nifti1Image(kept, np.eye(4) if affine is None else affine)
@@ -110,17 +114,9 @@ def rescaled(
     return out
 
 
-def read_array(path: str | os.PathLike[str]) -> Shaped[np.ndarray, "..."]:
+def read_array(path: AnyPath) -> Shaped[np.ndarray, "..."]:
     """The numbers, real or complex, in an NPY file."""
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"`{path}` does not exist, or is a folder; give an NPY file")
-    try:
-        values = np.load(path, allow_pickle=False)
-    except Exception as error:  # of many kinds, on bytes that make no sense
-        raise InputError(f"`{path}` is no whole NPY file: {one_line(error)}") from error
-    if not isinstance(values, np.ndarray):
-        raise InputError(f"`{path}` is an NPZ archive; save one array with numpy.save")
+    values = file_gate.read_npy(path)
     if values.dtype.kind not in "buifc":
         raise InputError(f"`{path}` holds {values.dtype}; only numbers can be read")
     return values
@@ -184,20 +180,62 @@ _ELLIPSOIDS = (
 
 
 def _read_nifti(path: Path) -> tuple[np.ndarray, Float[np.ndarray, "4 4"]]:
-    from nibabel.filebasedimages import ImageFileError
-    from nibabel.loadsave import load
+    from nibabel.nifti1 import Nifti1Image
+    from nibabel.nifti2 import Nifti2Image
 
-    if not path.is_file():
-        raise InputError(f"`{path}` does not exist, or is a folder; give a NIfTI file")
-    try:
-        image: Any = load(path)
+    cls = Nifti1Image
+    with _plain(path) as stream:
+        start = stream.read(4)
+    if start in (b"\x1c\x02\0\0", b"\0\0\x02\x1c"):  # 540, the length of its header
+        cls = Nifti2Image
+    with _plain(path) as stream:
+        _check_header(path, cls.header_class.from_fileobj(stream, check=False))
+    with _plain(path) as stream:
+        packed = isinstance(stream, gzip.GzipFile)
+        image: Any = cls.from_stream(stream) if packed else cls.from_filename(path)
         affine = np.asarray(image.affine, np.float64)
         values = np.asanyarray(image.dataobj)
-    except (ImageFileError, OSError, ValueError, EOFError) as error:
-        reason = one_line(error)
-        raise InputError(f"`{path}` is no whole NIfTI file: {reason}") from error
+        if packed:
+            stream.read(2**20)  # to its end, where its checksum is
     if values.dtype.kind not in "buifc":
         raise InputError(f"`{path}` holds {values.dtype}; only numbers can be read")
     if not np.isfinite(affine).all():
         raise InputError(f"`{path}` has an affine that is not finite")
     return values, affine
+
+
+def _plain(path: Path) -> gzip.GzipFile | BinaryIO:
+    """The bytes of a NIfTI file, unpacked as they are asked for."""
+    stream = open_file(path, "a NIfTI file")
+    if suffix_of(path) != ".nii.gz":
+        return stream
+    return _Unpacked(stream)
+
+
+class _Unpacked(gzip.GzipFile):
+    """A gzip file that closes the one it reads."""
+
+    def __init__(self, stream: BinaryIO):
+        super().__init__(fileobj=stream)
+        self._stream = stream
+
+    def close(self) -> None:
+        super().close()
+        self._stream.close()
+
+
+def _check_header(path: Path, header: Any) -> None:
+    """Refuse what the file cannot hold, and what would take too much memory."""
+    shape, dtype = header.get_data_shape(), header.get_data_dtype()
+    if any(side < 0 for side in shape):
+        raise ValueError(f"it claims a shape of {shape}")
+    count, size = math.prod(shape), path.stat().st_size
+    most = size * (_PACKED if suffix_of(path) == ".nii.gz" else 1)
+    claims = f"{' x '.join(map(str, shape))} of {dtype}"
+    if count * dtype.itemsize > most:
+        raise ValueError(f"it claims {claims}, and has {size:,} bytes: cut short")
+    slope, offset = header.get_slope_inter()
+    scaled = slope not in (None, 1.0) or offset not in (None, 0.0)
+    # The numbers as stored, scaled to float64, as float32, and which are finite.
+    each = dtype.itemsize + (8 if scaled else 0) + 4 + 2
+    check_cost(path, size + count * each, size, claims)

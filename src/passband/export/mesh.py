@@ -1,12 +1,12 @@
 """A field's surface as a triangle mesh: marching cubes, slab by slab, and the files."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from passband.atomic_write import atomic_write
 from passband.data.meshes import Placement
 from passband.errors import InputError
 
@@ -179,12 +179,8 @@ def write_mesh(
             f"{', '.join(writers)}"
         )
     data = writers[path.suffix.lower()](vertices, faces, normals)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with atomic_write(path) as part:
+        part.write_bytes(data)
 
 
 def _ply(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray | None) -> bytes:

@@ -16,7 +16,7 @@ OPSET, IR_VERSION = 17, 8
 INT64 = 7  # of TensorProto.DataType
 EXACT = 2**24
 """Whole numbers up to which float32 has them all."""
-OUTPUTS = {"identity": None, "sigmoid": "Sigmoid", "tanh": "Tanh"}
+OUTPUTS = {"identity": None, "sigmoid": "Sigmoid", "tanh": "Tanh", "radiance": None}
 
 
 def onnx_bytes(
@@ -43,10 +43,15 @@ def onnx_bytes(
     y = output(W_L ... activation(W_1 x + b_1) ... + b_L)
     values = y * output_scale + output_shift
 
+    Of several networks, whose arrays have a leading axis of one length, y is the mean.
+
     Args:
         weights: (fan_in, fan_out) of each layer.
+        biases: (fan_out,) of each layer.
         frequencies: B (m, d), in cycles.
         amplitudes: a (m,), ones where left out.
+        output: `identity`, `sigmoid`, `tanh`, or `radiance` of a scene: the sigmoid of
+            three colours and the ReLU of a density.
         levels: of a multigrid, (side, ..., side, features) each.
         metadata: words kept in the file.
     """
@@ -58,47 +63,69 @@ def onnx_bytes(
         )
     weights = [np.asarray(w, np.float32) for w in weights]
     biases = [np.asarray(b, np.float32) for b in biases]
-    d = features = weights[0].shape[0]
-    if frequencies is not None:
-        d, features = np.shape(frequencies)[1], 2 * len(frequencies)
+    B = None if frequencies is None else np.asarray(frequencies)
+    many, graph = weights[0].ndim == 3, _Graph()
+    d = features = weights[0].shape[-2]
+    if B is not None:
+        d, features = B.shape[-1], 2 * B.shape[-2]
     elif levels:
+        if many:
+            raise InputError(
+                "several members with a `multigrid` have no ONNX graph; export one "
+                "network"
+            )
         d = np.ndim(levels[0]) - 1
         features = sum(np.shape(level)[-1] for level in levels)
     _check(weights, biases, features)
-    graph = _Graph()
     x = graph.affine("coords", 1.0, -np.asarray(input_center))
     x = graph.affine(x, input_scale, input_shift)
-    if frequencies is not None:
-        ones = np.ones(len(frequencies))
-        a = ones if amplitudes is None else np.asarray(amplitudes)
-        if a.shape != ones.shape:
+    if B is not None:
+        a = np.ones(B.shape[:-1]) if amplitudes is None else np.asarray(amplitudes)
+        if a.shape != B.shape[:-1]:
             raise InputError(
-                f"`amplitudes` has shape {a.shape}; {len(ones)} frequencies need "
-                f"({len(ones)},)"
+                f"`amplitudes` has shape {a.shape}; {B.shape[-2]} frequencies need "
+                f"{B.shape[:-1]}"
             )
-        x = _encode(graph, x, np.asarray(frequencies), a)
+        x = _encode(graph, x, B, a[:, None] if many else a)
     elif levels:
         x = _look_up(graph, x, levels)
     for layer, (w, b) in enumerate(zip(weights, biases, strict=True)):
         if layer:
             x = between.onnx(graph.node, x)
-        x = graph.node("Gemm", x, graph.constant(w), graph.constant(b))
+        if many:  # a Gemm takes matrices only
+            x = graph.node("MatMul", x, graph.constant(w))
+            x = graph.node("Add", x, graph.constant(b[:, None]))
+        else:
+            x = graph.node("Gemm", x, graph.constant(w), graph.constant(b))
     operator = OUTPUTS[output]
     if operator is not None:
         x = graph.node(operator, x)
+    if output == "radiance":
+        x = _radiance(graph, x)
+    if many:
+        x = graph.node("ReduceMean", x, axes=[0], keepdims=0)
     x = graph.affine(x, output_scale, output_shift)
     graph.node("Identity", x, result="values")
-    return graph.model(d, weights[-1].shape[1], metadata or {})
+    return graph.model(d, weights[-1].shape[-1], metadata or {})
 
 
 def _encode(graph: "_Graph", v: str, B: np.ndarray, a: np.ndarray) -> str:
-    turns = graph.node("MatMul", v, graph.constant(B.T))
+    turns = graph.node("MatMul", v, graph.constant(np.swapaxes(B, -1, -2)))
     # Whole turns go first: the sine of a large angle is poor in many runtimes.
     part = graph.node("Sub", turns, graph.node("Round", turns))
     phase = graph.node("Mul", part, graph.constant(2 * np.pi))
     amplitude = graph.constant(a)
     waves = [graph.node("Mul", graph.node(f, phase), amplitude) for f in ("Sin", "Cos")]
-    return graph.node("Concat", *waves, axis=1)
+    return graph.node("Concat", *waves, axis=B.ndim - 1)
+
+
+def _radiance(graph: "_Graph", x: str) -> str:
+    colour, density = np.array([1.0, 1.0, 1.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0])
+    parts = [
+        graph.node("Mul", graph.node(f, x), graph.constant(mask))
+        for f, mask in (("Sigmoid", colour), ("Relu", density))
+    ]
+    return graph.node("Add", *parts)
 
 
 def _look_up(graph: "_Graph", v: str, levels: Sequence[np.ndarray]) -> str:
@@ -139,13 +166,16 @@ def _interpolate(graph: "_Graph", v: str, level: np.ndarray) -> str:
 def _check(weights: list[np.ndarray], biases: list[np.ndarray], fan_in: int) -> None:
     if len(weights) != len(biases):
         raise InputError(f"{len(weights)} `weights` and {len(biases)} `biases` differ")
+    lead = weights[0].shape[:-2]
     for layer, (w, b) in enumerate(zip(weights, biases, strict=True)):
-        if w.ndim != 2 or w.shape[0] != fan_in or b.shape != w.shape[1:]:
+        width = w.shape[-1]
+        wanted = (*lead, fan_in, width), (*lead, width)
+        if len(lead) > 1 or (w.shape, b.shape) != wanted:
             raise InputError(
                 f"layer {layer} has weights {w.shape} and biases {b.shape}; "
                 f"({fan_in}, width) and (width,) were expected"
             )
-        fan_in = w.shape[1]
+        fan_in = width
 
 
 class _Graph:
@@ -168,15 +198,18 @@ class _Graph:
         operator: str,
         *inputs: str | float,
         result: str = "",
-        **attributes: int,
+        **attributes: int | list[int],
     ) -> str:
         names = [x if isinstance(x, str) else self.constant(x) for x in inputs]
         result = result or f"x{len(self._nodes)}"
         message = b"".join(_text(1, name) for name in names) + _text(2, result)
         message += _text(3, f"{operator}_{result}") + _text(4, operator)
         for name, value in attributes.items():
-            attribute = _text(1, name) + _integer(3, value) + _integer(20, 2)
-            message += _field(5, attribute)
+            if isinstance(value, int):
+                held = _integer(3, value) + _integer(20, 2)
+            else:
+                held = b"".join(_integer(8, one) for one in value) + _integer(20, 7)
+            message += _field(5, _text(1, name) + held)
         self._nodes.append(_field(1, message))
         return result
 

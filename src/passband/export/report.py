@@ -42,6 +42,13 @@ FIGURES = {
         "The shaded stretch changes most; it is magnified to single samples.",
         "Target and prediction as curves, a magnified stretch, and their difference.",
     ),
+    "spread": (
+        "Spread of the members",
+        "The standard deviation over the networks that the model is the mean of: where "
+        "they differ they cannot all be right. Beside it, if the truth is known, how "
+        "far their mean is off; each has its own scale.",
+        "The standard deviation over the members, and the error of their mean.",
+    ),
     "scale": (
         "Which scale",
         "How well data that were held out are predicted, against the scale; the line "
@@ -55,6 +62,9 @@ FIGURES = {
         "Power against frequency for target, prediction and residual.",
     ),
 }
+
+
+MOST_INPUTS = 8
 
 
 def write_report(
@@ -75,8 +85,9 @@ def write_report(
         title: what was fitted, usually the name of the file.
         config: all that is needed to run it again; nested dictionaries are flattened.
         result: what `--json` prints: task, mapping, steps, seconds, device, metrics...
-        figures: by name. `curves`, `triptych`, `signal`, `scale` and `spectrum` come
-            first, in this order and with a caption; any other name is its own heading.
+        figures: by name. `curves`, `triptych`, `signal`, `spread`, `scale`, `spectrum`
+            come first, in this order and with a caption; any other name is its own
+            heading.
         history: columns `step`, `seconds`, `loss`, `psnr`, from which the curves are
             drawn unless `figures` has them.
         render_example: what to try with `passband render` first.
@@ -89,14 +100,23 @@ def write_report(
 
         figures = {**figures, "scale": choice_figure(tuned)}
     body = [*_header(title, result, mapping)]
+    body += _prior(result.get("prior"))
     body += _figures(figures, history, mapping or "run")
-    body += _usage(Path(path), config, result, render_example)
-    body += ["<h2>Configuration</h2>", html.table(html.flatten(config))]
+    body += _usage(config, result, render_example)
+    body += ["<h2>Configuration</h2>", html.table(html.flatten(_shown(config)))]
     body += [f"<footer>passband {html.escape(__version__)}</footer>"]
     text = html.page(title, readable(colour_of(mapping)), body)
     with atomic_write(path) as part:
         # A file's name may hold bytes that are no text.
         part.write_text(text, encoding="utf-8", errors="replace")
+
+
+def _shown(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration; of a scene's hundreds of pictures, how many they are."""
+    inputs = config.get("inputs")
+    if not isinstance(inputs, dict) or len(inputs) <= MOST_INPUTS:
+        return dict(config)
+    return {**config, "inputs": f"{len(inputs)} files, listed in config.json"}
 
 
 def image_bytes(figure: "Figure | bytes") -> bytes:
@@ -119,7 +139,10 @@ def _header(title: str, result: Mapping[str, Any], mapping: str) -> list[str]:
         main = name in ("psnr", "ssim", "iou_boundary")
         entries.append((label, _score(metrics[name], unit), main))
     entries.sort(key=lambda entry: not entry[2])
-    for key, label in (("steps", "Steps"), ("seconds", "Time")):
+    if isinstance(result.get("spread"), float):
+        label = "Spread of the members, mean"
+        entries.append((label, _score(result["spread"], ""), False))
+    for key, label in (("members", "Members"), ("steps", "Steps"), ("seconds", "Time")):
         value = result.get(key)
         if value is not None:
             text = html.duration(value) if key == "seconds" else f"{value:,}"
@@ -140,6 +163,23 @@ def _header(title: str, result: Mapping[str, Any], mapping: str) -> list[str]:
     if baselines:
         parts += ["<h2>Beside other methods</h2>", html.table(html.flatten(baselines))]
     return parts
+
+
+def _prior(prior: Mapping[str, Any] | None) -> list[str]:
+    """What was added to the loss, and how its weight was chosen."""
+    if not prior:
+        return []
+    tried, weight = prior["tried"], prior["weight"]
+    said = f"Total variation of the field, with a weight of {weight:g}."
+    if not weight:
+        said = "None: no weight of total variation predicts what was held out better."
+    if not tried:
+        return ["<h2>Prior</h2>", f'<p class="note">{html.escape(said)}</p>']
+    said += " Relative errors of what was held out, after a short training with each:"
+    rows = [(f"weight {name}", f"{error:.2%}") for name, error in tried.items()]
+    return [
+        "<h2>Prior</h2>", f'<p class="note">{html.escape(said)}</p>', html.table(rows)
+    ]  # fmt: skip
 
 
 def _known_first(known: Iterable[str], given: Iterable[str]) -> list[str]:
@@ -179,9 +219,7 @@ def _figures(
     return parts
 
 
-def _usage(
-    path: Path, config: Mapping[str, Any], result: Mapping[str, Any], out: str
-) -> list[str]:
+def _usage(config: Mapping[str, Any], result: Mapping[str, Any], out: str) -> list[str]:
     """Command lines for the folder of the page: render, load, go on."""
     task = str(result.get("task", ""))
     name = Path(str(result.get("model") or "model.safetensors")).name
@@ -202,24 +240,12 @@ def _usage(
     ]
     steps = result.get("steps")
     if task and isinstance(steps, int):
-        source = shlex.quote(_source(path, config))
         # A run that was stopped early goes on to its end first: steps only grow.
         more = max(2 * steps, config.get("steps", 0))
         parts.append(
             html.listing(
                 "Go on training from where it stopped.",
-                f"passband fit {task} {source} --out . --resume --steps {more}",
+                f"passband fit {task} --resume --out . --steps {more}",
             )
         )
     return parts
-
-
-def _source(path: Path, config: Mapping[str, Any]) -> str:
-    """The fitted file as seen from the folder of the page."""
-    name = next((config[k] for k in ("file", "input", "source") if config.get(k)), None)
-    if name is None:
-        return "FILE"
-    try:
-        return os.path.relpath(str(name), path.parent)
-    except ValueError:  # another drive, on Windows
-        return str(name)

@@ -3,7 +3,7 @@
 import dataclasses
 
 from ..auto import Auto
-from ..data.store import cache_folder
+from ..data.store import cache_or_none
 from ..tuning.choice import Choice
 from ..tuning.choose import choose
 from ..tuning.ladder import rung_at
@@ -51,7 +51,8 @@ def choose_for(
         kernel=kernel,
         train=train and mislead is None,
         seed=asked.seed,
-        cache=cache_folder() / "tune",
+        cache=None if (cache := cache_or_none()) is None else cache / "tune",
+        warn=listener.warn,
         fresh=fresh,
         progress=lambda text: listener.progress(f"choosing a scale: {text}"),
     )
@@ -74,6 +75,7 @@ def _plan(
         schedule=training.schedule,
         optimiser=training.optimiser,
         activation=training.activation,
+        leak=training.leak,
         layers=training.layers,
         width=training.width,
         precision=training.precision,

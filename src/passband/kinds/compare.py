@@ -21,10 +21,11 @@ from ..tuning.problem import Problem
 from ..words import parse_mapping
 from .comparison import Comparison, Row
 from .fit import Fitted, entry_steps, fit
-from .kind import SILENT, History, Kind, Listener, Shown
+from .kind import SILENT, History, Kind, Listener
 from .options import TrainOptions
 from .rivals import METHODS, OURS, Changes, chosen, methods_for
 from .session import Collapse
+from .shown import Shown
 from .trials import Tuned, precision_of, setting_of, trial_size, tune_method
 
 EQUAL = ("steps", "seconds", "parameters")

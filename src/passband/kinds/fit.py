@@ -1,7 +1,8 @@
 """From data of any kind to a trained field, with or without a run folder."""
 
+import contextlib
 import dataclasses
-import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from ..data.images import write_image
 from ..errors import InputError
 from ..export.report import write_report
 from ..field import Field
+from ..file_gate import allowing, read_json
 from ..mappings import Mapping, nyquist_warning
 from ..model_file import save
 from ..ops.mlp import Precision
@@ -33,7 +35,10 @@ from .choose import choose_for
 from .defaults import on_cpu
 from .kind import SILENT, Evaluation, Kind, Listener, Training
 from .options import TrainOptions
-from .session import Collapse, Sat, sit
+from .prior import Prior, asked_prior, choose_prior
+from .provenance import environment, names_file, went_on_with
+from .session import LANDING, Collapse, Sat, falls, land, sit
+from .spread import figures_of, members_facts
 from .table import row_of
 
 CHOICE = "choice.json"
@@ -65,7 +70,8 @@ class Fitted:
 
 def read_kind(cls: type[Kind], options: Any, listener: Listener = SILENT) -> Kind:
     """Read data, and pass on what their reader says."""
-    kind = cls.read(options, listener)
+    with allowing(options.max_input):
+        kind = cls.read(options, listener)
     for warning in kind.warnings:
         listener.warn(warning)
     for note in kind.notes:
@@ -102,16 +108,24 @@ def fit(
         field: where to begin, of a model; drawn anew by default.
         on_log: sees every entry of the history; returning True ends the training.
     """
+    if place is not None and resume is None:
+        RunFolder.check(place, overwrite=overwrite)
+    asked_prior(kind, asked)  # what cannot be is refused before anything is chosen
     mapping, choice = choose_mapping(kind, asked, listener)
+    before = None if resume is None else resume.config
+    prior = choose_prior(kind, asked, mapping, listener, config=before)
     restarts = 0
     while True:
         training = kind.training(asked, mapping)
-        training = dataclasses.replace(training, restarts=restarts)
+        training = dataclasses.replace(training, restarts=restarts, prior=prior.word)
         try:
-            return _fit(
-                kind, asked, training, choice, place, resume, overwrite, minutes,
-                save_every, field, on_log, listener,
-            )  # fmt: skip
+            with contextlib.ExitStack() as owned:
+                if resume is not None:
+                    owned.callback(resume.release)
+                return _fit(
+                    kind, asked, training, choice, prior, place, resume, overwrite,
+                    minutes, save_every, field, on_log, listener, owned,
+                )  # fmt: skip
         except Collapse as error:
             what = f"run `{mapping}` collapsed by step {error.step}: {error}"
             if restarts == RESTARTS:
@@ -154,6 +168,7 @@ def _fit(
     asked: TrainOptions,
     training: Training,
     choice: Choice | None,
+    prior: Prior,
     place: Path | None,
     resume: RunFolder | None,
     overwrite: bool,
@@ -162,12 +177,13 @@ def _fit(
     field: Field | None,
     on_log: Callable[[dict[str, float]], bool | None] | None,
     listener: Listener,
+    owned: contextlib.ExitStack,
 ) -> Fitted:
     task = kind.task(training)
     first = training.restarts == 0  # what is said of the data is said once
     for remark in kind.remarks(task) if first else ():
         listener.say(remark)
-    config = _config(kind, asked, training, task)
+    config = _config(kind, asked, training, task) | prior.config
     if choice is not None:
         config["mapping_given"] = choice.given
     elif resume is not None and "mapping_given" in resume.config:
@@ -200,24 +216,40 @@ def _fit(
         # More steps than it had are a longer schedule, not the end of the old one.
         state = dataclasses.replace(state, rate=begun.state.rate)
         begun = Sat(state, seconds, folder.history())
+        told, earlier = went_on_with(folder.config, config["environment"])
+        if told is not None:
+            listener.warn(told)
+        config |= {"earlier": earlier} if earlier else {}
         folder.configure(config)
         listener.say(f"going on from step {int(state.step)} of {training.steps}")
     elif place is not None:
         folder = RunFolder.create(place, config, overwrite=overwrite)
+        owned.callback(folder.release)
         if choice is not None:
             folder.write_json(CHOICE, dataclasses.asdict(choice))
+    if folder is not None and not folder.lock.works:
+        listener.warn(
+            f"the file system of `{folder.path}` has no locks; see to it that no other "
+            "process fits in this folder"
+        )
+    since = int(begun.state.step)
     if minutes is not None:
-        train = dataclasses.replace(train, minutes=minutes + begun.seconds / 60)
+        here = (1 - LANDING) * minutes if falls(begun.state) else minutes
+        train = dataclasses.replace(train, minutes=here + begun.seconds / 60)
     ended = sit(
         kind, task, train, begun, key=key, optimiser=moves,
         name=str(training.mapping), folder=folder, listener=listener,
         save_every=save_every, on_log=on_log,
     )  # fmt: skip
+    last = ended.state
+    if minutes is not None and falls(last):
+        listener.progress("time is up: the rate falls to 0", often=False)
+        last = land(task, train, since, ended, key=key, optimiser=moves)
     listener.progress("evaluating the field, writing the report", often=False)
-    exact = ended.state.field.with_precision(Precision.FLOAT32)
+    exact = last.field.with_precision(Precision.FLOAT32).with_leak(0.0)
     left = None if minutes is None else max(LEAST_SECONDS, 15 * minutes)
     found = kind.evaluate(task, exact, training, listener, seconds=left)
-    result = result_of(kind, training, task, ended, found, choice, folder)
+    result = result_of(kind, training, task, ended, found, choice, prior, folder)
     fitted = Fitted(
         kind, training, task, kind.finished(exact), ended.history, found, result,
         choice, config,
@@ -242,9 +274,9 @@ def _begun(field: Field, drawn: Field) -> Field:
     if shapes[0] != shapes[1] or field.output != drawn.output:
         raise InputError(
             "`model` has another network than was asked for; leave out `mapping`, "
-            "`layers`, `width` and `activation`"
+            "`layers`, `width`, `activation` and `members`"
         )
-    return field
+    return field.with_leak(drawn.leak)
 
 
 def _config(
@@ -257,10 +289,12 @@ def _config(
             source = training if hasattr(training, f.name) else asked
             config[f.name] = _plain(getattr(source, f.name))
     config["mapping"] = str(training.mapping)
-    if asked.file is not None:
-        config["file"] = str(Path(asked.file).resolve())
-    config["sha256"] = kind.digest(asked)
-    config["every"] = entry_steps(task.step_points)
+    for f in dataclasses.fields(row_of(kind.name).options):
+        if names_file(config.get(f.name), f.metadata):
+            config[f.name] = os.path.realpath(config[f.name])
+    config["sha256"], config["inputs"] = kind.hashes(asked)
+    config["environment"] = environment(training.precision)
+    config["every"] = entry_steps(task.step_points * training.members)
     return config
 
 
@@ -283,6 +317,7 @@ def result_of(
     ended: Sat,
     found: Evaluation,
     choice: Choice | None,
+    prior: Prior,
     folder: RunFolder | None,
 ) -> dict[str, Any]:
     """What `passband fit --json` prints."""
@@ -290,24 +325,26 @@ def result_of(
         "task": kind.name,
         "mapping": str(training.mapping),
         "sigma": training.sigma,
+        "recipe": training.recipe,
         "steps": int(ended.state.step),
         "step_points": task.step_points,
         "seconds": round(ended.seconds, 3),
         "device": device_name(),
         "precision": ended.state.field.precision.value,
         "metrics": found.metrics,
-    }
+    } | prior.result
     if folder is not None:
         result["run"] = str(folder.path)
         result["model"] = str(folder.path / "model.safetensors")
         kept = folder.path / CHOICE
         if choice is None and "mapping_given" in folder.config and kept.is_file():
-            result["tuned"] = json.loads(kept.read_text())
+            with contextlib.suppress(InputError):  # damaged, it is left out
+                result["tuned"] = read_json(kept)
     if choice is not None:
         result["tuned"] = dataclasses.asdict(choice)
     if found.baselines:
         result["baselines"] = found.baselines
-    return result | found.more
+    return result | members_facts(training.members, found) | found.more
 
 
 def model_facts(result: dict[str, Any], found: Evaluation) -> dict[str, Any]:
@@ -335,7 +372,7 @@ def _leave(fitted: Fitted, folder: RunFolder) -> None:
         title=fitted.kind.title,
         config=folder.config,
         result=fitted.result,
-        figures=fitted.evaluation.figures(),
+        figures=figures_of(fitted.evaluation, fitted.result["mapping"]),
         history=fitted.history,
         render_example=fitted.kind.render_example,
     )

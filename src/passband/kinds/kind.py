@@ -6,7 +6,7 @@ through it; it prints nothing, and opens files only in `read`.
 
 import abc
 import dataclasses
-import hashlib
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import (
@@ -21,11 +21,15 @@ import numpy as np
 
 from ..errors import InputError
 from ..field import Field, make_field
+from ..file_gate import allowing
 from ..mappings import AnyKey, Random
 from ..mappings import Mapping as FeatureMapping
+from ..members import draw_members
 from ..tasks.task import Task
 from .model_facts import range_of
 from .options import TrainOptions
+from .provenance import file_hashes, together
+from .shown import Make, Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,8 +96,15 @@ class Training:
     precision: str
     max_memory: int | None
     """Bytes; None is what the device has."""
+    recipe: str
+    leak: float
+    """Of the output while it trains."""
     restarts: int = 0
     """How often the run has collapsed and begun anew."""
+    prior: str = "none"
+    """What is added to the loss behind an instrument (`kinds.prior`)."""
+    members: int = 1
+    """Networks that train side by side, each with its own B and weights."""
 
     @property
     def sigma(self) -> float | tuple[float, ...] | None:
@@ -102,13 +113,16 @@ class Training:
 
     def draw(self, network: Network, key: AnyKey) -> Field:
         """The field before its first step."""
-        return make_field(
+        draw = functools.partial(
+            make_field,
             self.mapping,
-            key=key,
             layers=self.layers,
             width=self.width,
             activation=self.activation,
             **dataclasses.asdict(network),
+        )
+        return draw_members(
+            lambda key: draw(key=key).with_leak(self.leak), key, self.members
         )
 
 
@@ -127,35 +141,43 @@ class Health:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Shown:
-    """What is laid beside the same of other methods."""
+class Spread:
+    """How far members differ, in the user's units."""
 
     values: np.ndarray
-    """A picture, (rows, columns) or (rows, columns, 3), or samples, (n,)."""
-    truth: "np.ndarray | None" = None
-    """The same of the truth, where it is known."""
+    """Standard deviation over the members, on the grid of the data or at points."""
+    error: np.ndarray | None = None
+    """How far their mean is off there, where the truth is known."""
+    pictured: bool = True
+    """Whether the values have a grid."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Reconstruction:
-    """What a classical method makes of the same data."""
+def spread_of(
+    apart: np.ndarray | None,
+    scale: float,
+    mean: np.ndarray,
+    truth: np.ndarray | None,
+    *,
+    channels: bool = False,
+) -> Spread | None:
+    """The spread of members, of which a single network has none.
 
-    metrics: dict[str, float]
-    shown: Shown
-    bytes: int | None = None
-    """Of the file that it is kept in, where that is the point of it."""
-
-
-Make = Callable[[], Reconstruction | None]
-"""Makes a reconstruction; None where it cannot be made of these data."""
-
-
-def judged_by(
-    judge: Callable[[np.ndarray], Reconstruction],
-    recipes: Mapping[str, Callable[[], np.ndarray]],
-) -> dict[str, Make]:
-    """Each recipe followed by its judgement."""
-    return {name: lambda make=make: judge(make()) for name, make in recipes.items()}
+    Args:
+        apart: standard deviations as the field has its values.
+        scale: what 1 is in the user's units, in which `mean` and `truth` are.
+        channels: the last axis has channels, over which the mean is taken; without it
+            a last axis of `apart` that `mean` has not is that of a complex number.
+    """
+    if apart is None:
+        return None
+    values = scale * apart
+    if values.ndim > mean.ndim:
+        values = np.linalg.norm(values, axis=-1)
+    error = None if truth is None else np.abs(mean - truth)
+    if channels:
+        values = values.mean(axis=-1)
+        error = None if error is None else error.mean(axis=-1)
+    return Spread(values, error)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -173,6 +195,8 @@ class Evaluation:
     """Metrics of other methods on the same data."""
     more: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Further entries of the result: `evaluated`, `grid`, `bytes`, ..."""
+    spread: Spread | None = None
+    """Of members."""
     shown: Callable[[], Shown] | None = None
     """One picture to lay beside those of other methods."""
 
@@ -223,6 +247,8 @@ class Kind(abc.ABC):
     """Why a CPU has no time for trials that would tell, if it has not."""
     trials_by_default: ClassVar[bool] = True
     """Whether trials earn their time on a CPU where no scale was asked for."""
+    usual_tv: ClassVar[float | None] = None
+    """The weight of total variation behind an instrument, where none is chosen."""
     render_example: ClassVar[str] = "--out rendered.npy"
     """What to try with `passband render` first."""
 
@@ -250,17 +276,13 @@ class Kind(abc.ABC):
         """Every file that decides the run; their content is kept as one hash."""
         return [cls.source(options)]
 
-    def digest(self, asked: Any) -> str:
-        """A hash of the data, so that a run is not resumed with others."""
+    def hashes(self, asked: Any) -> tuple[str, dict[str, str]]:
+        """One hash of all the data, so that a run is not resumed with others, and that
+        of each file by its absolute path."""
         if self.sha256 is not None:
-            return self.sha256
-        digests = []
-        for path in self.inputs(asked):
-            with path.open("rb") as stream:
-                digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
-        if len(digests) == 1:
-            return digests[0]
-        return hashlib.sha256(" ".join(digests).encode()).hexdigest()
+            return self.sha256, {}
+        found = file_hashes(self.inputs(asked))
+        return together([each for _, each in found]), dict(found)
 
     @classmethod
     @abc.abstractmethod
@@ -269,7 +291,8 @@ class Kind(abc.ABC):
 
     def again(self, options: Any) -> "Kind":
         """The same data, read with other options."""
-        return type(self).read(options)
+        with allowing(options.max_input):
+            return type(self).read(options)
 
     def default_mapping(self) -> str:
         """Where the options name none."""
@@ -354,6 +377,11 @@ class Kind(abc.ABC):
             return raw
         low, high = range_of(about)
         return low + (high - low) * raw
+
+    @classmethod
+    def onnx_output(cls, field: Field) -> str:
+        """What an ONNX model ends with, where that is not all that `in_units` does."""
+        return field.output
 
     @classmethod
     def units(cls, field: Field, about: dict[str, Any]) -> Units:

@@ -21,6 +21,7 @@ from ..errors import InputError
 from ..field import Field
 from ..forward.linear import LinearForward, Masked
 from ..forward.operator import linear, refined
+from ..members import mean_and_spread
 from ..ops.mlp import Precision
 from ..options import make_options
 from ..plot.reconstructions import reconstructions
@@ -58,10 +59,12 @@ from .kind import (
     Training,
     TrialSize,
     Units,
+    spread_of,
 )
 from .measured_range import affordable, digest_of, ends_of, rough_of, truth_of
 from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
 from .options import MeasuredOptions, TrainOptions
+from .prior import with_prior
 
 BASELINE_SECONDS, BASELINE_STEPS = 5.0, 300
 """The same for each of the baselines."""
@@ -217,7 +220,7 @@ class MeasuredKind(Kind):
         shapes = shapes.with_precision(precision)
         room, count = training.max_memory or budget(), math.prod(sides)
         fits = microbatch_voxels(shapes, count, 1, room)
-        return self._task(sides, None if fits >= count else fits)
+        return with_prior(self._task(sides, None if fits >= count else fits), training)
 
     @functools.lru_cache(maxsize=4)  # noqa: B019  an instrument is made once for a fit
     def _task(self, sides: tuple[int, ...], at_once: int | None = None) -> LinearTask:
@@ -271,7 +274,9 @@ class MeasuredKind(Kind):
         seconds: float | None = None,
     ) -> Evaluation:
         whole = self._task(self.sides)
-        ours = render(field, self.sides, extent_of(self.sides))[..., 0]
+        ours, apart = mean_and_spread(
+            field, lambda f: render(f, self.sides, extent_of(self.sides))[..., 0]
+        )
         metrics = self._scores(whole, ours)
         listener.progress("the baselines", often=False)
         limit = BASELINE_SECONDS if seconds is None else min(BASELINE_SECONDS, seconds)
@@ -290,6 +295,7 @@ class MeasuredKind(Kind):
             more={}
             if task.forward.input_shape == self.sides
             else {"grid": list(task.forward.input_shape)},
+            spread=spread_of(apart, self.high - self.low, self._user(ours), self.truth),
         )
 
     def _user(self, values: np.ndarray) -> np.ndarray:

@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..domain import scaled_sides
 from ..errors import InputError
 from ..field import Field
@@ -12,7 +14,7 @@ from ..field import Field
 
 def shape_of(field: Field, about: dict[str, Any], dims: int) -> list[int]:
     """The samples of the fitted file along each axis, and its channels."""
-    shape, channels = about.get("shape"), field.mlp.biases[-1].size
+    shape, channels = about.get("shape"), field.mlp.biases[-1].shape[-1]
     sides = shape[:-1] if isinstance(shape, list) else []
     if (
         len(sides) != dims
@@ -38,6 +40,17 @@ def range_of(about: dict[str, Any]) -> tuple[float, float]:
     if not low < high:
         raise InputError(f"the model's `low` and `high` (={ends}) make no sense")
     return low, high
+
+
+def numbers_of(about: dict[str, Any], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Finite numbers that the model has under a name, in that shape."""
+    try:
+        values = np.asarray(about[name], np.float64)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        values = np.full(shape, math.nan)
+    if values.shape != shape or not np.isfinite(values).all():
+        raise InputError(f"the model's `{name}` (={about.get(name)}) makes no sense")
+    return values
 
 
 def suffix_of(out: Path, known: tuple[str, ...]) -> str:

@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..data.masks import hold_out
-from ..domain import extent_of, xy
+from ..domain import check_count, extent_of, xy
 from ..field import Field
 from ..mappings import Mapping
+from ..members import mean_and_spread
 from ..ops.mlp import Precision
 from ..plot.reconstructions import reconstructions
 from ..reconstruct.baselines import baselines, recipes
@@ -38,22 +39,21 @@ from .kind import (
     History,
     Kind,
     Listener,
-    Make,
     Network,
-    Reconstruction,
     Rendered,
-    Shown,
     Training,
     TrialSize,
     Units,
-    judged_by,
+    spread_of,
 )
 from .model_facts import shape_of
 from .mri_figures import kspace, middle_slice, slices
 from .mri_measurement import Measurement, measurement
 from .options import MriOptions, TrainOptions
 from .pace import points_in
+from .prior import with_prior
 from .render_volume import place_of, render_volume
+from .shown import Make, Reconstruction, Shown, judged_by
 
 STEPS = 1000
 # Voxels times iterations of a baseline: 20 s on 2 CPU cores, 300 iterations of 96^3.
@@ -75,6 +75,7 @@ class MriKind(Kind):
 
     name = "mri"
     cpu_trials, gpu_trials = TrialSize(160, 20**3), TrialSize(608, 56**3)
+    usual_tv = 3e-4  # what heads did best with
     trials_by_default = False  # those of a volume take a CPU two minutes
     render_example = "--out volume.nii.gz"
 
@@ -97,6 +98,7 @@ class MriKind(Kind):
     def read(cls, options: MriOptions, listener: Listener = SILENT) -> "MriKind":
         del listener
         data = measurement(options)
+        check_count(math.prod(data.sides), f"`{cls.source(options)}`")
         return cls(options, data.name, data, warnings=data.warnings)
 
     def default_mapping(self) -> str:
@@ -114,12 +116,13 @@ class MriKind(Kind):
             # Of the default steps, so that fewer take less time on the same grid.
             steps = int(np.clip(points // count, 300, STEPS))
             batch = min(count, points // steps)
-        return resolve(asked, mapping, steps=steps, batch=batch, lr=lr)
+        return resolve(asked, mapping, steps=steps, batch=batch, lr=lr, muon_lr=2e-3)
 
     def _cpu_points(self, asked: TrainOptions, mapping: Mapping) -> int:
         """Voxels that 2 cores train on in time: more, the smaller the network is."""
-        trained = resolve(asked, mapping, steps=1, batch=1, lr=1.0)
-        products = sum(math.prod(w.shape) for w in self._shapes(trained).mlp.weights)
+        trained = resolve(asked, mapping, steps=1, batch=1, lr=1.0, muon_lr=1.0)
+        shapes = [w.shape[-2:] for w in self._shapes(trained).mlp.weights]
+        products = sum(map(math.prod, shapes))
         evaluate = math.prod(self.data.sides)
         return int(max(CPU_POINTS * 262_400 / products - 0.4 * evaluate, 1e6))
 
@@ -134,12 +137,13 @@ class MriKind(Kind):
         data, d = self.data, len(self.data.sides)
         if data.pair:
             return Network(d, 2, "tanh")
-        # Heads come out better from 1/2 (23.4 dB and 22.6 in one run), which is too far
-        # for an image that is nearly 0 everywhere; frequency 0 has the mean.
-        again = training is not None and training.restarts > 0
-        if again and data.maps is None and data.train_mask.flat[0]:
-            mean = data.measured.flat[0].real / math.sqrt(data.train_mask.size)
-            return Network(d, 1, "sigmoid", start_at(mean))
+        # By the paper's recipe heads come out better from 1/2 (23.4 dB and 22.6 in one
+        # run), which is too far for an image that is nearly 0 everywhere; by the modern
+        # one it is the same. Frequency 0 has the mean.
+        mean = training is not None and (training.restarts > 0 or training.leak > 0)
+        if mean and data.maps is None and data.train_mask.flat[0]:
+            level = data.measured.flat[0].real / math.sqrt(data.train_mask.size)
+            return Network(d, 1, "sigmoid", start_at(level))
         return Network(d, 1, "sigmoid")
 
     def task(self, training: Training) -> MriTask:
@@ -147,9 +151,10 @@ class MriKind(Kind):
         room = training.max_memory or budget()
         coils = 1 if self.data.maps is None else len(self.data.maps)
         shapes, count = self._shapes(training), math.prod(sides)
-        return self._task(
-            self.data.cropped(sides), microbatch_voxels(shapes, count, coils, room)
-        )
+        # A prior has volumes of its own, less than one more coil would have.
+        volumes = coils + (training.prior != "none")
+        at_once = microbatch_voxels(shapes, count, volumes, room)
+        return with_prior(self._task(self.data.cropped(sides), at_once), training)
 
     def _task(self, data: Measurement, at_once: int | None) -> MriTask:
         return MriTask(
@@ -235,7 +240,8 @@ class MriKind(Kind):
         data, word = self.data, str(training.mapping)
         whole = task if task.forward.mask.shape == data.sides else self._task(data, 1)
         extent = extent_of(data.sides, data.spacing)
-        seen = render(field, data.sides, extent).reshape(whole.forward.input_shape)
+        seen, apart = mean_and_spread(field, lambda f: render(f, data.sides, extent))
+        seen = seen.reshape(whole.forward.input_shape)
         metrics = self._scores(whole, seen)
         listener.progress("the baselines", often=False)
         late: list[str] = []
@@ -269,6 +275,7 @@ class MriKind(Kind):
             figures=figures,
             baselines=scores,
             more=more,
+            spread=spread_of(apart, data.high, ours, truth),
             shown=lambda: self._shown(seen),
         )
 

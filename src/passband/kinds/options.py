@@ -24,18 +24,23 @@ class TrainOptions:
     steps: int | None = option(
         None, "training steps (default: 2000)", least=1, most=STEPS_MOST
     )
+    recipe: str = option(
+        "modern",
+        "how it trains where nothing else is asked: modern (Muon, a rate that falls to "
+        "0) or paper (2020: Adam)",
+        choices=("modern", "paper"),
+    )
     lr: float | None = option(
-        None, "learning rate (default: the paper's)", above=0, most=1e30
+        None, "learning rate (default: the recipe's)", above=0, most=1e30
     )
-    optimiser: str | tuple = option(
-        "adam", "what moves the weights: adam, sgd, adamw, muon", metavar="NAME"
-    )
-    schedule: str | None = option(
-        None,
-        "how the rate goes on: constant, cosine, decay (default: constant, for shapes "
-        "decay)",
+    optimiser: str | tuple | None = option(
+        None, "what moves the weights: muon, adam, sgd, adamw (default: the recipe's)",
         metavar="NAME",
-    )
+    )  # fmt: skip
+    schedule: str | None = option(
+        None, "how the rate goes on: constant, cosine, decay (default: the recipe's)",
+        metavar="NAME",
+    )  # fmt: skip
     activation: str = option(
         "relu",
         "of the hidden layers: relu, sine, finer, gauss, wire; a scale behind a colon: "
@@ -49,6 +54,10 @@ class TrainOptions:
         4, "dense layers, the output layer counted", least=1, most=1000
     )
     width: int = option(256, "channels of a hidden layer", least=1)
+    members: int = option(
+        1, "networks trained side by side: the model is their mean, their spread a map "
+        "of its errors", least=1, most=64,
+    )  # fmt: skip
     seed: int = option(0, "of B, the weights and the batches", least=0, most=2**32 - 1)
     precision: str = option(
         "auto",
@@ -58,6 +67,10 @@ class TrainOptions:
     max_memory: str | None = option(
         None, "what training may take, such as 1GiB", metavar="SIZE"
     )
+    max_input: str | None = option(
+        None, "memory that reading a file may take, such as 4GiB (default: 64 times "
+        "its size, 640MiB if that is more)", metavar="SIZE",
+    )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,13 +127,31 @@ class ShapeOptions(TrainOptions):
         8, "dense layers, the output layer counted", least=1, most=1000
     )
     labels: str | None = option(
-        None, "labels of this mesh made elsewhere", metavar="FILE"
+        None, "labels of this mesh made elsewhere", metavar="FILE", path=True
     )
     allow_open: bool = option(False, "take a mesh with holes, however large")
 
 
 @dataclasses.dataclass(frozen=True)
-class CTOptions(TrainOptions):
+class InstrumentOptions(TrainOptions):
+    """What may be asked of a fit to measurements of an instrument."""
+
+    prior: str | None = option(
+        None,
+        "what is added to the loss: none, tv (total variation, its weight chosen on "
+        "held-out measurements), or tv:WEIGHT (default: none)",
+        metavar="WORD",
+    )
+    holdout: float = option(
+        0.05, "share of the measurements kept for testing", least=0, most=0.9
+    )
+    patience: int | None = option(
+        None, "stop once the held-out error has not fallen for so many entries", least=1
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class CTOptions(InstrumentOptions):
     """Fit a field of densities to a sinogram (NPY, TIFF): line integrals of parallel
     rays, (views, bins), at angles as scikit-image's radon has them. Or simulate one
     from a picture."""
@@ -133,9 +164,10 @@ class CTOptions(TrainOptions):
         None,
         "of the views, in degrees: START:STOP:COUNT, stop excluded, or a file",
         metavar="ANGLES",
+        path=True,
     )
     simulate: str | None = option(
-        None, "take the sinogram of this picture instead", metavar="IMAGE"
+        None, "take the sinogram of this picture instead", metavar="IMAGE", path=True
     )
     views: int = option(
         20, "angles from 0 to 180 degrees of a simulated one", least=2, most=100_000
@@ -151,7 +183,10 @@ class CTOptions(TrainOptions):
         None, "the largest density (default: from a back-projection)", above=0
     )
     truth: str | None = option(
-        None, "a picture of the true densities, to compare with", metavar="IMAGE"
+        None,
+        "a picture of the true densities, to compare with",
+        metavar="IMAGE",
+        path=True,
     )
     mapping: str | None = option(
         None,
@@ -171,13 +206,10 @@ class CTOptions(TrainOptions):
         0.05, "share of the rays kept for testing; of the views, if 40 or more",
         least=0, most=0.9,
     )  # fmt: skip
-    patience: int | None = option(
-        None, "stop once the held-out error has not fallen for so many entries", least=1
-    )
 
 
 @dataclasses.dataclass(frozen=True)
-class MriOptions(TrainOptions):
+class MriOptions(InstrumentOptions):
     """Fit an image or volume to measured k-space (NPY), or to k-space simulated from a
     volume (NIfTI, NPY): a field from position to intensity."""
 
@@ -187,7 +219,10 @@ class MriOptions(TrainOptions):
         default=None,
     )
     simulate: str | None = option(
-        None, "measure this volume or image instead of reading KSPACE", metavar="VOLUME"
+        None,
+        "measure this volume or image instead of reading KSPACE",
+        metavar="VOLUME",
+        path=True,
     )
     fraction: float = option(
         0.13, "share of k-space that is simulated", above=0, most=1
@@ -200,9 +235,11 @@ class MriOptions(TrainOptions):
         "NPY of what was measured (default: where KSPACE is not 0); to simulate also "
         "gaussian (default) or uniform",
         metavar="FILE",
+        path=True,
+        words=("gaussian", "uniform"),
     )
     sens: str | None = option(
-        None, "NPY of coil sensitivities, shaped like KSPACE", metavar="FILE"
+        None, "NPY of coil sensitivities, shaped like KSPACE", metavar="FILE", path=True
     )
     image: str = option(
         "magnitude",
@@ -221,7 +258,7 @@ class MriOptions(TrainOptions):
         None, "size of a voxel along each axis, such as 1,1,2.5", metavar="A,B,C"
     )
     truth: str | None = option(
-        None, "the image, if known: scores are against it", metavar="FILE"
+        None, "the image, if known: scores are against it", metavar="FILE", path=True
     )
     holdout: float = option(
         0.05, "share of the measured k-space kept for testing", least=0, most=0.9
@@ -251,7 +288,7 @@ class MriOptions(TrainOptions):
 
 
 @dataclasses.dataclass(frozen=True)
-class MeasuredOptions(TrainOptions):
+class MeasuredOptions(InstrumentOptions):
     """Fit a field to what a linear operator of one's own measured of it."""
 
     mapping: str | None = option(
@@ -266,12 +303,6 @@ class MeasuredOptions(TrainOptions):
         "points a step; fewer than the operator's grid has are a coarser one "
         "(default: all, on a CPU as many as there is time for)",
         least=1,
-    )
-    holdout: float = option(
-        0.05, "share of the measurements kept for testing", least=0, most=0.9
-    )
-    patience: int | None = option(
-        None, "stop once the held-out error has not fallen for so many entries", least=1
     )
 
 
@@ -325,6 +356,9 @@ class NerfOptions(TrainOptions):
         None,
         "centre and side of the scene's cube (default: read or estimated)",
         metavar="X,Y,Z,SIDE",
+    )
+    allow_outside: bool = option(
+        False, "read pictures that the camera file names outside its folder"
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..field import Field
+from ..members import mean_and_spread
 from ..tasks.metrics import psnr
 from ..tasks.regression import RegressionTask
 from ..tuning.points import CPU_MOST, MOST, PASS, points_problem
@@ -26,6 +27,7 @@ from .kind import (
     Listener,
     Network,
     Rendered,
+    Spread,
     Training,
     TrialSize,
     Units,
@@ -74,9 +76,9 @@ class PointsKind(Kind):
     def again(self, options: Any) -> "PointsKind":
         return dataclasses.replace(self, options=options)
 
-    def digest(self, asked: Any) -> str:
+    def hashes(self, asked: Any) -> tuple[str, dict[str, str]]:
         data = self.coords.tobytes() + self.values.tobytes()
-        return hashlib.sha256(data).hexdigest()
+        return hashlib.sha256(data).hexdigest(), {}
 
     @property
     def unit_values(self) -> np.ndarray:
@@ -125,7 +127,9 @@ class PointsKind(Kind):
 
     def _psnr(self, field: Field, coords: np.ndarray, values: np.ndarray) -> float:
         """Against the range of the training values."""
-        seen = field.predict(self.box.to_unit(coords))
+        return self._level(field.predict(self.box.to_unit(coords)), values)
+
+    def _level(self, seen: np.ndarray, values: np.ndarray) -> float:
         return psnr(seen, (values - self.low) / self.span, data_range=1.0)
 
     def evaluate(
@@ -137,7 +141,10 @@ class PointsKind(Kind):
         *,
         seconds: float | None = None,
     ) -> Evaluation:
-        metrics = {"psnr": self._psnr(field, self.coords, self.values)}
+        seen, apart = mean_and_spread(
+            field, lambda one: one.predict(self.box.to_unit(self.coords))
+        )
+        metrics = {"psnr": self._level(seen, self.values)}
         if self.validation is not None:
             metrics["psnr_val"] = self._psnr(field, *self.validation)
         return Evaluation(
@@ -149,6 +156,7 @@ class PointsKind(Kind):
             },
             preview=lambda: _preview(task.predict(field)),
             figures=dict,
+            spread=None if apart is None else Spread(apart * self.span, pictured=False),
         )
 
     def finished(self, field: Field) -> Field:

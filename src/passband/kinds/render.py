@@ -61,7 +61,7 @@ def write_onnx(
     What the units are is said in the file's own metadata, and in `coords` and `values`
     of what is returned. A kind that has no file's units keeps those of the field.
     """
-    d, c = field.encoding.dims, field.mlp.biases[-1].size
+    d, c = field.encoding.dims, field.mlp.biases[-1].shape[-1]
     found = own_units(d) if kind is None else kind.units(field, about)
     scale, shift = found.scale, found.shift
     low, high, values = 0.0, 1.0, found.values
@@ -80,8 +80,10 @@ def write_onnx(
         waves = {"levels": [np.asarray(level) for level in encoding.levels]}
     elif isinstance(encoding, Identity):
         factor = np.asarray(encoding.scale, np.float64)
-        scale = scale * factor
-        shift = shift * factor + np.asarray(encoding.shift, np.float64)
+        more = np.asarray(encoding.shift, np.float64)
+        if field.members > 1:  # (members, points, coordinates)
+            factor, more = factor[:, None], more[:, None]
+        scale, shift = scale * factor, shift * factor + more
     units = {"coords": found.coords, "values": values}
     data = onnx_bytes(
         weights=[np.asarray(w) for w in weights],
@@ -90,7 +92,7 @@ def write_onnx(
         input_center=found.center,
         input_scale=scale,
         input_shift=shift,
-        output=field.output,
+        output=field.output if kind is None else kind.onnx_output(field),
         activation=field.mlp.activation,
         output_scale=high - low,
         output_shift=low,

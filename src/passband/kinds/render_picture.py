@@ -27,7 +27,7 @@ def render_picture(
     if options.crop is not None:
         crop = _crop(options.crop, h, w)
     size = size_of(options, crop[2] - crop[0], crop[3] - crop[1])
-    check_room(math.prod(size) * field.mlp.biases[-1].size)
+    check_room(math.prod(size) * field.mlp.biases[-1].shape[-1])
 
     def picture() -> np.ndarray:
         return render(field, (h, w), size, crop=crop, on_rows=share_told(listener))

@@ -140,7 +140,7 @@ def scene_facts(
             and 2 <= int(about["samples"]) <= 4096
             and min(rows, columns) > 0
             and max(rows, columns) < 2**16
-            and (field.encoding.dims, field.mlp.biases[-1].size) == (3, 4)
+            and (field.encoding.dims, field.mlp.biases[-1].shape[-1]) == (3, 4)
         )
         if not whole:
             raise ValueError

@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import optax
 
 from ..data.images import write_image
@@ -16,8 +18,14 @@ from ..ops.mlp import Precision
 from ..tasks.task import Task
 from ..train.driver import Config, Diverged, train
 from ..train.run_folder import RunFolder
+from ..train.schedules import Cosine
 from ..train.state import State
 from .kind import Kind, Listener
+
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a run with its state saved."""
+LANDING = 0.2
+"""Share of the minutes in which the rate falls to 0 before all steps are taken."""
 
 
 class Collapse(Exception):
@@ -110,10 +118,50 @@ def sit(
     return Sat(last, seconds, history)
 
 
+def falls(state: State) -> bool:
+    """Whether the rate falls to 0 at the end of the run: a state on the way there is
+    worth less than its loss could be."""
+    return isinstance(state.rate, Cosine)
+
+
+def land(
+    task: Task,
+    config: Config,
+    since: int,
+    ended: Sat,
+    *,
+    key: jax.Array,
+    optimiser: optax.GradientTransformation,
+) -> State:
+    """Where a run that was out of time comes to if its rate now falls to 0, in a
+    quarter of the steps of its sitting; what it would be resumed from stays.
+
+    By a cosine whose end these steps are, so that no other program is made.
+
+    Args:
+        since: the step at which the sitting began.
+    """
+    state, every = ended.state, config.every
+    now, left = int(state.step), config.steps - int(state.step)
+    share = LANDING / (1 - LANDING)
+    steps = min(left, every * max(1, round(share * (now - since) / every)))
+    if not (left and isinstance(state.rate, Cosine)):
+        return state
+    end = jnp.float32(now + steps)
+    high = state.rate(state.step) / Cosine(jnp.float32(1), end)(state.step)
+    state = jax.tree.map(lambda x: x.copy() if eqx.is_array(x) else x, state)
+    state = dataclasses.replace(state, rate=Cosine(high, end))
+    config = dataclasses.replace(config, steps=now + steps, minutes=None)
+    [field], _ = train(
+        [task], [state.field], config, keys=[key], optimiser=optimiser, state=state
+    )
+    return dataclasses.replace(ended.state, field=field)
+
+
 @contextlib.contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """Notes a first Ctrl-C in a list, so that the run ends where there is a state to
-    save; a second one does not wait."""
+    """Notes a first Ctrl-C, TERM or HUP in a list, so that the run ends where there is
+    a state to save; a second one does not wait."""
     noted: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield noted  # signals are the main thread's
@@ -123,11 +171,17 @@ def _interrupts() -> Iterator[list[int]]:
         noted.append(number)
         signal.signal(number, signal.SIG_DFL)
 
-    previous = signal.signal(signal.SIGINT, note)
+    previous = {s: signal.getsignal(s) for s in STOPS}
+    # A process that was told to be deaf stays so: `nohup passband fit ...`.
+    deaf = {s for s in STOPS[1:] if previous[s] is signal.SIG_IGN}
+    heard = [s for s in STOPS if s not in deaf]
+    for number in heard:
+        signal.signal(number, note)
     try:
         yield noted
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for number in heard:
+            signal.signal(number, previous[number])
 
 
 def progress_line(

@@ -2,8 +2,6 @@
 
 import dataclasses
 import functools
-import json
-import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,19 +11,21 @@ import numpy as np
 
 from ..data.images import write_image
 from ..data.meshes import Mesh, Placement, bounding_box, normalise, read_mesh
-from ..data.store import cache_folder
+from ..data.store import cache_or_none
 from ..errors import InputError
 from ..export.chamfer import chamfer
 from ..export.mesh import BatchField, Extracted, extract, write_mesh
 from ..export.normals import Camera, field_normals, mesh_normals, on_white, png_of
 from ..field import Field
+from ..file_gate import read_json
 from ..labels.occupancy import Labeller, embree_missing
 from ..labels.pool import ShapeLabels, load_labels, make_labels
+from ..members import mean_and_spread
 from ..plot.triptych import triptych
 from ..tasks.shape import ShapeTask, shape_task, surface_of
 from ..tuning.instruments import shape_problem
 from ..tuning.problem import Problem
-from .defaults import network_share, on_cpu, resolve
+from .defaults import MUON_LR, network_share, on_cpu, resolve
 from .kind import (
     SILENT,
     Evaluation,
@@ -33,15 +33,16 @@ from .kind import (
     Listener,
     Network,
     Rendered,
-    Shown,
     Training,
     TrialSize,
     Units,
     share_told,
+    spread_of,
 )
-from .model_facts import refuse, suffix_of
+from .model_facts import check_room, numbers_of, refuse, suffix_of
 from .options import ShapeOptions, TrainOptions
 from .pace import points_in
+from .shown import Shown
 
 BLOCK = 32_768  # the paper's points a step
 POOL, SMALL_POOL = 2**26, 2**23
@@ -98,8 +99,15 @@ class ShapeKind(Kind):
         # The paper's for its 10,000 steps (protocol 1.5), more where there are fewer:
         # 500 steps at 5e-4 leave everything outside, at 5e-3 they do not.
         lr = float(np.clip(5e-4 * 10_000 / steps, 5e-4, 5e-3))
+        muon_lr = MUON_LR * float(np.clip(10_000 / steps, 1, 25)) ** 0.5
         return resolve(
-            asked, mapping, steps=steps, batch=batch, lr=lr, schedule="decay"
+            asked,
+            mapping,
+            steps=steps,
+            batch=batch,
+            lr=lr,
+            muon_lr=muon_lr,
+            schedule="decay",
         )
 
     def network(self, training: Training | None = None) -> Network:
@@ -145,11 +153,12 @@ class ShapeKind(Kind):
             metrics["chamfer"] = apart.mean * 2 * self.placement.scale
             seen = mesh_normals(surface.vertices, surface.faces, camera=camera)
         picture = on_white(seen)
+        cut = None if field.members == 1 else self._slice(field)
 
         def figures() -> dict[str, Any]:
             pair = np.concatenate([self._normals, picture], axis=1)
             return {
-                "triptych": triptych(*self._slice(field)),
+                "triptych": triptych(*(cut or self._slice(field))[:2]),
                 "Normals: the mesh on the left, the field on the right": png_of(pair),
             }
 
@@ -176,6 +185,7 @@ class ShapeKind(Kind):
             preview=lambda: picture / 255,
             figures=figures,
             more={"bytes": size, "labels": labels},
+            spread=None if cut is None else spread_of(cut[2], 1.0, cut[1], cut[0]),
             shown=lambda: Shown(picture / 255, self._normals / 255),
         )
 
@@ -192,8 +202,9 @@ class ShapeKind(Kind):
         except InputError:
             return None
 
-    def _slice(self, field: Field) -> tuple[np.ndarray, np.ndarray]:
-        """Inside or not, and the field's probability, on a plane across the mesh.
+    def _slice(self, field: Field) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Inside or not, the field's probability and its spread, on a plane across the
+        mesh.
 
         Through the middle of the vertices, across the shortest side of the box; y, or
         else z, points up.
@@ -212,8 +223,10 @@ class ShapeKind(Kind):
             warnings.simplefilter("ignore")  # said when the points were labelled
             labeller = Labeller(self.mesh, allow_open=True, cells=False)
         truth = labeller.inside(flat).reshape(len(y), len(x))
-        guess = field.predict(flat).reshape(len(y), len(x))
-        return truth.astype(np.float32), guess
+        guess, apart = mean_and_spread(
+            field, lambda one: one.predict(flat).reshape(len(y), len(x))
+        )
+        return truth.astype(np.float32), guess, apart
 
     @classmethod
     def render(
@@ -221,7 +234,7 @@ class ShapeKind(Kind):
     ) -> Rendered:
         refuse(options, ("size", "crop", "bits"), "is for pictures, this is a shape")
         box, placement = box_of(field, about), placement_of(about)
-
+        check_room(8 * (options.resolution or 256) ** 2)
         progress = share_told(listener)
 
         def mesh() -> Extracted:
@@ -305,7 +318,7 @@ def _labels(
     block = max(BLOCK, batch)
     points = SMALL_POOL if steps * batch <= SMALL_POOL else POOL
     blocks = max(1, points // block)
-    slow = ()
+    slow, cache = (), cache_or_none()
     if embree_missing():
         slow = ("embreex is not installed; labels are made a slower way",)
     listener.progress(f"labelling {mesh.name}", often=False)
@@ -314,7 +327,7 @@ def _labels(
         blocks=blocks,
         block=block,
         test_points=TEST_POINTS,
-        cache_dir=cache_folder() / "labels",
+        cache_dir=None if cache is None else cache / "labels",
         allow_open=options.allow_open,
         on_block=lambda done: listener.progress(
             f"labelling {mesh.name}  {done * block / 1e6:.1f} of "
@@ -358,20 +371,20 @@ def _reference(about: dict[str, Any], options: Any) -> Mesh | None:
     if options.reference is not None:
         return read_mesh(options.reference)
     try:
-        text = (Path(about["folder"]) / "config.json").read_text()
-        mesh = read_mesh(Path(json.loads(text)["file"]))
-    except (OSError, ValueError, LookupError, TypeError, InputError):
+        config = read_json(Path(about["folder"]) / "config.json")
+        mesh = read_mesh(Path(config["file"]))
+    except (LookupError, TypeError, InputError):
         return None  # a model that was sent somewhere else
     return mesh if mesh.digest == about.get("digest") else None
 
 
 def box_of(field: Field, about: dict[str, Any]) -> Box:
     """The corners of the fitted mesh in the unit cube, a little further out."""
-    box = np.asarray(_numbers(about, "box", (2, 3)))
-    if field.encoding.dims != 3 or field.mlp.biases[-1].size != 1:
+    box = np.asarray(numbers_of(about, "box", (2, 3)))
+    if field.encoding.dims != 3 or field.mlp.biases[-1].shape[-1] != 1:
         raise InputError(
             f"the model has {field.encoding.dims} coordinates and "
-            f"{field.mlp.biases[-1].size} outputs; a shape has 3 and 1"
+            f"{field.mlp.biases[-1].shape[-1]} outputs; a shape has 3 and 1"
         )
     if not (box[0] < box[1]).all() or np.abs(box).max() > 2:
         raise InputError(f"the model's `box` (={about['box']}) makes no sense")
@@ -380,18 +393,8 @@ def box_of(field: Field, about: dict[str, Any]) -> Box:
 
 def placement_of(about: dict[str, Any]) -> Placement:
     """Where the fitted mesh stood."""
-    center = np.asarray(_numbers(about, "center", (3,)))
-    scale = float(_numbers(about, "scale", ()))
+    center = np.asarray(numbers_of(about, "center", (3,)))
+    scale = float(numbers_of(about, "scale", ()))
     if not scale > 0:
         raise InputError(f"the model's `scale` (={scale}) makes no sense")
     return Placement(center, scale)
-
-
-def _numbers(about: dict[str, Any], name: str, shape: tuple[int, ...]) -> np.ndarray:
-    try:
-        values = np.asarray(about[name], np.float64)
-    except (KeyError, TypeError, ValueError):
-        values = np.full(shape, math.nan)
-    if values.shape != shape or not np.isfinite(values).all():
-        raise InputError(f"the model's `{name}` (={about.get(name)}) makes no sense")
-    return values

@@ -13,6 +13,7 @@ from ..data.signals import Signal, read_signal, write_signal
 from ..domain import grid_coords
 from ..errors import InputError
 from ..field import Field
+from ..members import mean_and_spread
 from ..plot.signal import signal_figure
 from ..plot.spectrum import spectrum_figure
 from ..tasks.regression import RegressionTask, regression_task
@@ -26,14 +27,15 @@ from .kind import (
     Listener,
     Network,
     Rendered,
-    Shown,
     Training,
     TrialSize,
     Units,
+    spread_of,
 )
 from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
 from .options import SignalOptions, TrainOptions
 from .pace import points_in
+from .shown import Shown
 
 STEPS = 2000
 LEAST_SAMPLES = 256  # that are always evaluated
@@ -59,7 +61,7 @@ class SignalKind(Kind):
         n = len(self.signal.values)
         # Of the default steps, so that fewer take less time with the same batch.
         batch = points_in_time(n, n, STEPS)
-        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=1e-3)
+        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=1e-3, muon_lr=2e-3)
 
     def network(self, training: Training | None = None) -> Network:
         values, low, high = self.signal.values, self.signal.low, self.signal.high
@@ -105,7 +107,7 @@ class SignalKind(Kind):
             first, unit = (n - count) // 2, "cycles per evaluated stretch"
             more["evaluated"] = f"samples {first} to {first + count - 1} of {n}"
             task = stretch(task, first, count)
-        prediction = task.predict(field)
+        prediction, apart = mean_and_spread(field, task.predict)
         seen, truth = signal.to_user(prediction), signal.values[first : first + count]
         sigma = training.sigma if count == n else _scaled(training.sigma, count / n)
 
@@ -137,6 +139,9 @@ class SignalKind(Kind):
                 ),
             },
             more=more,
+            spread=spread_of(
+                apart, signal.high - signal.low, seen, truth, channels=True
+            ),
             shown=lambda: Shown(seen[:, 0], truth[:, 0]),
         )
 

@@ -8,6 +8,7 @@ labelled points, and a machine without Embree can train from it.
 import contextlib
 import json
 import os
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,7 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt8, UInt32
 
-from passband.errors import InputError
+from passband.atomic_write import write_bytes
+from passband.errors import InputError, one_line
+from passband.file_gate import reader
+from passband.json_text import from_json
 from passband.labels.occupancy import Labeller, Surface, judge_open
 
 FORMAT = "passband labels 1"
@@ -111,7 +115,7 @@ def make_labels(
     if cache_dir is not None:
         name = f"{mesh.digest[:16]}-{blocks}x{block}-{test_points}-{seed}.safetensors"
         path = Path(cache_dir) / name
-        if path.is_file():
+        if os.path.isfile(path):
             # Damaged, it is made again; of an open mesh, it is refused again below.
             with contextlib.suppress(InputError):
                 return load_labels(path, mesh=mesh, allow_open=allow_open)
@@ -129,8 +133,10 @@ def make_labels(
         },
     )
     if path is not None:
-        with contextlib.suppress(OSError):  # a cache that cannot be written costs time
+        try:
             save_labels(labels, path)
+        except InputError as error:  # it costs time, the next time
+            warnings.warn(f"labels are not kept: {error}", stacklevel=2)
     return labels
 
 
@@ -242,8 +248,6 @@ def save_labels(labels: ShapeLabels, path: str | Path) -> None:
     """Write one file, whole or not at all."""
     from safetensors.numpy import save
 
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     pool = labels.pool
     arrays = {k: np.asarray(getattr(pool, k)) for k in ("bits", "low", "span", "seed")}
     for name in ("uniform", "boundary"):
@@ -251,48 +255,65 @@ def save_labels(labels: ShapeLabels, path: str | Path) -> None:
         arrays[f"{name}.points"] = points.points
         arrays[f"{name}.labels"] = points.labels.astype(np.uint8)
     data = save(arrays, {"format": FORMAT, "about": json.dumps(labels.about)})
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_bytes(Path(path), data)
 
 
 def load_labels(
     path: str | Path, *, mesh: Surface | None = None, allow_open: bool = False
 ) -> ShapeLabels:
     """Read a file of `save_labels`; with `mesh`, check that it belongs to it."""
-    from safetensors import SafetensorError, safe_open
-
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"`{path}` is not a file; label a mesh first")
-    try:
-        with safe_open(path, framework="np") as file:
-            header = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise InputError(
-            f"`{path}` cannot be read as labels ({str(error).splitlines()[0]}); give a "
-            "file that labelling left in the cache"
-        ) from error
-    if header.get("format") != FORMAT:
-        raise InputError(
-            f"`{path}` says format `{header.get('format')}`, not `{FORMAT}`; give a "
-            "file that labelling left in the cache"
-        )
-    about = json.loads(header["about"])
+    labels = _read_labels(path)
+    about = labels.about
     if mesh is not None and about["digest"] != mesh.digest:
         raise InputError(
-            f"`{path}` holds labels of another mesh (`{about['name']}`) than "
+            f"`{path}` holds labels of another mesh (`{one_line(about['name'])}`) than "
             f"`{mesh.name}`; label this mesh, or give the file made from it"
         )
     if about["odd_edges"]:
         judge_open(about["name"], about["odd_edges"], about["undecided"], allow_open)
+    return labels
+
+
+@reader("a file that labelling left in the cache")
+def _read_labels(path: Path) -> ShapeLabels:
+    from safetensors import safe_open
+
+    with safe_open(path, framework="np") as file:
+        header = file.metadata() or {}
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    if header.get("format") != FORMAT:
+        raise ValueError(f"it says format `{header.get('format')}`, not `{FORMAT}`")
+    about = _about(header["about"])
+    _check_arrays(arrays)
     uniform, boundary = (
         LabelledPoints(arrays[f"{name}.points"], arrays[f"{name}.labels"].astype(bool))
         for name in ("uniform", "boundary")
     )
     parts = (jnp.asarray(arrays[name]) for name in ("bits", "low", "span", "seed"))
     return ShapeLabels(LabelPool(*parts), uniform, boundary, about)
+
+
+def _about(text: str) -> dict[str, Any]:
+    """What a file of labels says of its mesh, each entry of its type."""
+    about = from_json(text)
+    kinds = {"name": str, "digest": str, "undecided": int | float, "odd_edges": int}
+    for name, kind in kinds.items():
+        if not isinstance(about[name], kind):
+            raise ValueError(f"its `{name}` is {about[name]!r:.40}")
+    return about
+
+
+def _check_arrays(arrays: dict[str, np.ndarray]) -> None:
+    """Refuse arrays that are not those of labels."""
+    types = {"bits": (np.uint8, 2), "low": (np.int32, 1), "span": (np.uint32, 1),
+             "seed": (np.uint32, 1)}  # fmt: skip
+    for name in ("uniform", "boundary"):
+        types |= {f"{name}.points": (np.float32, 2), f"{name}.labels": (np.uint8, 1)}
+        if arrays[f"{name}.points"].shape != (len(arrays[f"{name}.labels"]), 3):
+            raise ValueError(f"it has other points than labels in `{name}`")
+    for name, (dtype, rank) in types.items():
+        if arrays[name].dtype != dtype or arrays[name].ndim != rank:
+            raise ValueError(f"`{name}` is {arrays[name].dtype} of rank {rank}")
+    sizes = [len(arrays[name]) for name in ("low", "span", "seed")]
+    if sizes != [3, 3, 2] or not arrays["bits"].size:
+        raise ValueError(f"its box and seed have {sizes} numbers")

@@ -47,8 +47,8 @@ def fits(
         and points >= FEWEST
         and dims <= 3
         and len(weights) > 1
-        and all(W.shape[1] in (128, 256) for W in weights[:-1])
-        and weights[-1].shape[1] <= 8
+        and all(W.shape[-1] in (128, 256) for W in weights[:-1])
+        and weights[-1].shape[-1] <= 8
         and hopper()
     )
 

@@ -9,7 +9,6 @@ import dataclasses
 import datetime
 import functools
 import hashlib
-import json
 import os
 import subprocess
 from collections.abc import Iterable
@@ -18,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..atomic_write import atomic_write
+from ..atomic_write import atomic_write, make_folder, write_bytes
 from ..data.store import known_set
-from ..errors import InputError
+from ..errors import InputError, one_line
+from ..file_gate import check_file, decoding, read_json, read_npz
 from ..json_text import to_json
 from ..version import __version__
 from .item import Claim, Number, Outcome, Preset
@@ -59,17 +59,12 @@ def path_of(folder: Path, preset: Preset, id: str, suffix: str = ".json") -> Pat
 def save(folder: Path, result: Result) -> Path:
     """Write arrays, then JSON, each file whole or not at all; the path of the JSON."""
     path = path_of(folder, result.preset, result.id)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"`{path.parent}` cannot be made: {reason}") from error
+    make_folder(path.parent)
     arrays = {name: _narrow(a) for name, a in result.outcome.arrays.items()}
     with atomic_write(path.with_suffix(".npz")) as part, open(part, "wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
     text = to_json(_plain(result.as_json()), indent=2)
-    with atomic_write(path) as part:
-        part.write_text(text + "\n", encoding="utf-8")
+    write_bytes(path, (text + "\n").encode())
     return path
 
 
@@ -82,8 +77,7 @@ def save_figures(
     paths = []
     for stem, figure in figures.items():
         paths.append(path_of(folder, preset, stem, ".png"))
-        with atomic_write(paths[-1]) as part:
-            part.write_bytes(png_bytes(figure))
+        write_bytes(paths[-1], png_bytes(figure))
     return paths
 
 
@@ -95,32 +89,30 @@ def load(folder: Path, preset: Preset, id: str, *, arrays: bool = True) -> Resul
     """
     path = path_of(folder, preset, id)
     again = f"`passband paper run {id} --preset {preset.value}` makes it"
+    for needed in (path, path.with_suffix(".npz")) if arrays else (path,):
+        if not os.path.exists(needed):
+            raise InputError(f"`{needed}` is not there; {again}")
+        check_file(needed, "a result")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        outcome = Outcome(
-            numbers=tuple(Number(**n) for n in content["numbers"]),
-            claims=tuple(Claim(**c) for c in content["claims"]),
-            arrays=_arrays(path.with_suffix(".npz")) if arrays else {},
-            settings=dict(content["settings"]),
-        )
-        provenance = dict(content["provenance"])
-        if (content["id"], content["preset"]) != (id, preset.value):
-            raise ValueError(f"is of `{content['id']}`, preset {content['preset']}")
-    except FileNotFoundError as error:
-        raise InputError(f"`{error.filename}` is not there; {again}") from None
-    except OSError as error:
-        raise InputError(
-            f"`{path}` cannot be read: {error.strerror or error}"
-        ) from None
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
-        reason = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise InputError(f"`{path}` is damaged ({reason}); {again} anew") from None
+        with decoding(path, "a result"):
+            content = read_json(path)
+            outcome = Outcome(
+                numbers=tuple(Number(**n) for n in content["numbers"]),
+                claims=tuple(Claim(**c) for c in content["claims"]),
+                arrays=read_npz(path.with_suffix(".npz")) if arrays else {},
+                settings=dict(content["settings"]),
+            )
+            provenance = dict(content["provenance"])
+            if (content["id"], content["preset"]) != (id, preset.value):
+                raise ValueError(f"is of `{content['id']}`, preset {content['preset']}")
+    except InputError as error:
+        raise InputError(f"{one_line(error, 600)}; {again} anew") from None
     return Result(id, preset, outcome, provenance)
 
 
 def exists(folder: Path, preset: Preset, id: str) -> bool:
     """Whether there is a result to read."""
-    return path_of(folder, preset, id).is_file()
+    return os.path.isfile(path_of(folder, preset, id))
 
 
 def provenance(
@@ -195,17 +187,6 @@ def commit_now() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return answer.stdout.strip() or None
-
-
-def _arrays(path: Path) -> dict[str, np.ndarray]:
-    import zipfile
-
-    try:
-        # numpy leaves a broken file open, unless the file is ours to close.
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except zipfile.BadZipFile as error:
-        raise ValueError(f"{path.name}: {error}") from None
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:

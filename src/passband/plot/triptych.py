@@ -41,7 +41,7 @@ def triptych(
     error = np.abs(guess - truth).mean(axis=2, keepdims=True)
     box = pixels.detailed_box(truth) if zoom is None else pixels.check_box(zoom, truth)
     low, high = pixels.value_range(truth)
-    top = _error_ceiling(error)
+    top = error_ceiling(error)
 
     layout = _layout(truth.shape[0], truth.shape[1], box)
     figure = new_figure(layout.width, layout.height)
@@ -128,7 +128,7 @@ def _layout(rows: int, cols: int, box: Box | None) -> _Layout:
     return _Layout(WIDTH, below + column * zoom_ratio + FOOT, overviews, zooms, True)
 
 
-def _error_ceiling(error: np.ndarray) -> float:
+def error_ceiling(error: np.ndarray) -> float:
     """The error drawn darkest: 99.5 % of pixels lie below (all, where that is 0)."""
     finite = error[np.isfinite(error)]
     if finite.size == 0:

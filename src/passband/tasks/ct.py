@@ -1,5 +1,6 @@
 """Computed tomography: a field of densities, seen as line integrals (section 6.3)."""
 
+import dataclasses
 import itertools
 import math
 
@@ -19,6 +20,7 @@ from ..mappings import AnyKey
 from ..ops.without_autotune import jit_without_autotune
 from .image import render
 from .metrics import psnr, ssim
+from .prior import TotalVariation, total_variation
 from .task import Task
 
 WHOLE_VIEWS = 40
@@ -39,10 +41,19 @@ class CTTask(Task):
     """The rays to train on; None for all."""
     side: int = eqx.field(static=True)
     """Rows and columns of the picture."""
+    prior: TotalVariation | None = None
 
     def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
         del key, step
-        return self.loss_of(self.density(field))
+        density = self.density(field)
+        loss = self.loss_of(density)
+        return loss if self.prior is None else loss + self.prior(density)
+
+    def with_prior(self, weight: float) -> "CTTask":
+        """The same task with total variation in its loss (`TotalVariation`)."""
+        sides = self.forward.input_shape
+        prior = total_variation(weight, 2 * self.empty_loss, sides, (1.0, 1.0))
+        return dataclasses.replace(self, prior=prior)
 
     def loss_of(self, density: Float[Array, "side side"]) -> Scalar:
         """Half the mean squared error of the rays (protocol 6)."""

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Num, Scalar
 
 from ..data.images import Image
-from ..domain import crop_axes, grid_coords
+from ..domain import check_count, crop_axes, grid_coords
 from ..errors import InputError
 from ..field import Field
 from ..mappings import AnyKey
@@ -102,6 +102,7 @@ def image_task(
         batch: pixels a step; None, or as many as there are, is a full batch.
     """
     h, w, _ = image.values.shape
+    check_count(h * w, f"`{image.name}`")
     train, test = split_pixels((h, w), holdout, seed)
     size = h * w if train is None else len(train)
     return ImageTask(

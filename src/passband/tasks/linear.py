@@ -1,6 +1,7 @@
 """A field seen through any linear instrument: half the mean squared error of what it
 measures."""
 
+import dataclasses
 import math
 
 import equinox as eqx
@@ -15,6 +16,7 @@ from ..forward.linear import LinearForward, relative_error
 from ..mappings import AnyKey
 from ..ops.chunked import chunked_map
 from ..ops.without_autotune import jit_without_autotune
+from .prior import TotalVariation, total_variation
 from .task import Task
 
 
@@ -40,10 +42,19 @@ class LinearTask(Task):
     """Lengths of the sides; the longest is 1."""
     at_once: int | None = eqx.field(static=True, default=None)
     """Points whose network is in memory together; None is all of them."""
+    prior: TotalVariation | None = None
 
     def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
         del key, step
-        return self.loss_of(self.values(field))
+        values = self.values(field)
+        loss = self.loss_of(values)
+        return loss if self.prior is None else loss + self.prior(values)
+
+    def with_prior(self, weight: float) -> "LinearTask":
+        """The same task with total variation in its loss (`TotalVariation`)."""
+        # Errors are in units of the measurements already.
+        prior = total_variation(weight, 1.0, self.forward.input_shape, self.extent)
+        return dataclasses.replace(self, prior=prior)
 
     def loss_of(self, values: Float[Array, "..."]) -> Scalar:
         """Half the mean squared error of what values in [0, 1] are measured as, in

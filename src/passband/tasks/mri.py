@@ -1,5 +1,6 @@
 """The MRI task: voxel coordinate in, intensity out, seen through k-space (6.2)."""
 
+import dataclasses
 from collections.abc import Callable
 
 import equinox as eqx
@@ -15,6 +16,7 @@ from ..mappings import AnyKey
 from ..ops.chunked import chunked_map
 from ..ops.without_autotune import jit_without_autotune
 from .metrics import psnr, ssim
+from .prior import TotalVariation, total_variation
 from .task import Task
 
 
@@ -38,10 +40,20 @@ class MriTask(Task):
     """Lengths of the sides; the longest is 1."""
     at_once: int | None = eqx.field(static=True, default=None)
     """Voxels whose network is in memory together; None is all of them."""
+    prior: TotalVariation | None = None
 
     def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
         del key, step
-        return self.loss_of(self.image(field))
+        image = self.image(field)
+        loss = self.loss_of(image)
+        return loss if self.prior is None else loss + self.prior(image)
+
+    def with_prior(self, weight: float) -> "MriTask":
+        """The same task with total variation in its loss (`TotalVariation`)."""
+        sides = self.forward.mask.shape
+        extent = self.extent or extent_of(sides)
+        prior = total_variation(weight, 2 * self.empty_loss, sides, extent)
+        return dataclasses.replace(self, prior=prior)
 
     def loss_of(self, image: Float[Array, "..."]) -> Scalar:
         """The loss of an image, however it came about."""

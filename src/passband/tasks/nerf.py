@@ -1,5 +1,6 @@
 """View synthesis: colour and density from photographs (paper, section 6.2)."""
 
+import functools
 from typing import NamedTuple
 
 import equinox as eqx
@@ -14,6 +15,7 @@ from ..errors import InputError
 from ..field import Field
 from ..forward.render import on_background, ray, render, render_view
 from ..mappings import AnyKey
+from ..members import Members, mean_and_spread
 from ..ops.mlp import Precision
 from ..ops.without_autotune import jit_without_autotune
 from .metrics import psnr, ssim
@@ -44,6 +46,8 @@ class View(NamedTuple):
     depth: np.ndarray
     """(rows, columns) of ray parameters; what passed through counts as zero."""
     opacity: np.ndarray
+    spread: np.ndarray | None = None
+    """Of members, the standard deviation of their colours."""
 
 
 class Views(eqx.Module):
@@ -155,6 +159,8 @@ class NerfTask(Task):
 
     def probe(self, field: Field) -> Probe:
         """What a few rays of the training views say of a network's health."""
+        if isinstance(field, Members):  # one that is ill is enough
+            return Probe(*np.min([self.probe(one) for one in field.each()], axis=0))
         n, h, w, _ = self.views.pixels.shape
         place = jnp.arange(min(PROBES, n * h * w), dtype=jnp.uint32)
         seen, depth, target = (
@@ -191,8 +197,17 @@ def see(
 ) -> View:
     """What a camera in the field's coordinates sees.
 
-    Products are rounded as in training: on a GPU to bfloat16.
+    Products are rounded as in training: on a GPU to bfloat16. Of members it is the mean
+    of what each of them shows: colours where one of them is empty mean nothing.
     """
+    if isinstance(field, Members):
+        one_sees = functools.partial(
+            see, pose=pose, lens=lens, size=size, near=near, far=far, samples=samples,
+            background=background,
+        )  # fmt: skip
+        mean, spread = mean_and_spread(field, lambda one: _layers(one_sees(one)))
+        assert spread is not None
+        return View(mean[..., :3], mean[..., 3], mean[..., 4], spread[..., :3])
     precision = Precision.resolve("auto", jax.default_backend())
     seen = render_view(
         FieldRadiance(field.with_precision(precision)),
@@ -205,6 +220,11 @@ def see(
     )
     colour = np.asarray(on_background(seen, background))
     return View(colour, np.asarray(seen.depth), np.asarray(seen.opacity))
+
+
+def _layers(view: View) -> np.ndarray:
+    """Colour, depth and opacity as one array."""
+    return np.concatenate([view.colour, np.stack(view[1:3], axis=-1)], axis=-1)
 
 
 def nerf_task(

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Scalar
 
+from ..domain import check_count
 from ..errors import InputError
 from ..field import Field
 from ..mappings import AnyKey
@@ -68,6 +69,7 @@ def regression_task(
             f"`coords` {np.shape(coords)} and `values` {np.shape(values)} must be "
             "(n, d) and (n, c) with one n"
         )
+    check_count(len(x), "`coords`")
     for name, array in (("coords", x), ("values", y)):
         if not np.isfinite(array).all():
             bad = int(np.argwhere(~np.isfinite(array))[0, 0])

@@ -108,8 +108,7 @@ def shape_task(
 def surface_of(field: Field) -> Callable[[np.ndarray], np.ndarray]:
     """Points (n, 3) to n logits, 0 on the surface; unlike probabilities they do not
     level off near it, so that interpolating between two of them finds it."""
-    logits = Field(field.encoding, field.mlp, "identity")
-    return lambda points: logits.predict(points)[:, 0]
+    return lambda points: field.predict(points, logits=True)[:, 0]
 
 
 def cross_entropy(

@@ -8,12 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
-from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from ..atomic_write import write_bytes
-from ..errors import InputError
+from ..errors import InputError, one_line
+from ..file_gate import decoding, open_file
+from ..json_text import from_json
 
 
 def write_checkpoint(path: Path, state: PyTree, *, seconds: float) -> None:
@@ -25,14 +26,16 @@ def write_checkpoint(path: Path, state: PyTree, *, seconds: float) -> None:
 
 def read_checkpoint(path: Path, like: PyTree) -> tuple[PyTree, float]:
     """A state with the structure of `like`, and the seconds spent to reach it."""
+    what = "a checkpoint"
     try:
-        data = path.read_bytes()
-        tensors = load_tensors(data)
-        size = int.from_bytes(data[:8], "little")
-        info = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["passband"])
-        seconds = float(info["seconds"])
-    except (OSError, SafetensorError, ValueError, TypeError, LookupError) as error:
-        raise _unusable(path, f"cannot be read: {error}") from None
+        with decoding(path, what), open_file(path, what) as stream:
+            data = stream.read()
+            tensors = load_tensors(data)
+            size = int.from_bytes(data[:8], "little")
+            info = from_json(from_json(data[8 : 8 + size])["__metadata__"]["passband"])
+            seconds = float(info["seconds"])
+    except InputError as error:
+        raise _unusable(path, f"cannot be read: {one_line(error)}") from None
     leaves, structure = jax.tree.flatten(like)
     if len(tensors) != len(leaves):
         raise _unusable(path, f"is of another run: {len(tensors)} arrays in it")

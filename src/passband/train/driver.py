@@ -1,6 +1,7 @@
 """The driver: one run or many, trained in chunks of a scan, and Python between them."""
 
 import dataclasses
+import functools
 import itertools
 import math
 import time
@@ -64,7 +65,9 @@ class Diverged(Exception):
 
 
 History = dict[str, list[float]]
-"""Columns `step`, `seconds`, `loss` and, where a loss stands for one, `psnr`."""
+"""Columns `step`, `seconds`, `loss` and, where a loss stands for one, `psnr`. Of
+members both are of the mean of their losses, and `loss_worst` is the largest of them.
+"""
 OnLog = Callable[[State, dict[str, Any]], bool | None]
 """Sees the state and the latest entry of the history; True ends the training there. Of
 a stack, the state and all but the step and the seconds have a run axis."""
@@ -222,6 +225,7 @@ def _train_part(
         clock: since when the seconds count, and when time is up.
     """
     task, state, axes = arrays
+    entry_of = functools.partial(_entry, task, state.field.members > 1)
     log: list[tuple[int, float, np.ndarray]] = []
     unlogged: list[np.ndarray] = []
     for before, done, take in pieces:
@@ -238,11 +242,11 @@ def _train_part(
         now = time.perf_counter()
         log.append((done, now - clock[0], np.concatenate(unlogged)))
         unlogged = []
-        if hooks.on_log is not None and hooks.on_log(state, _entry(task, *log[-1])):
+        if hooks.on_log is not None and hooks.on_log(state, entry_of(*log[-1])):
             break
         if now > clock[1]:
             break
-    entries = [_entry(task, *entry) for entry in log]
+    entries = [entry_of(*entry) for entry in log]
     exact = state.field.with_precision(Precision.FLOAT32)
     if part.alone:
         return [(exact, _columns(entries))]
@@ -262,10 +266,19 @@ def _stop(part: Part, step: int, state: State, hooks: _Hooks) -> None:
         hooks.on_stop(step, part.places, field)
 
 
-def _entry(task: Task, step: int, seconds: float, losses: np.ndarray) -> dict[str, Any]:
-    """An entry of the history; what differs between the runs of a stack is a list."""
-    entry = {"step": step, "seconds": seconds, "loss": losses[-1].tolist()}
-    level = task.psnr_of_loss(losses)
+def _entry(
+    task: Task, members: bool, step: int, seconds: float, losses: np.ndarray
+) -> dict[str, Any]:
+    """An entry of the history; what differs between the runs of a stack is a list.
+
+    Args:
+        members: whether the last axis of the losses is that of members.
+    """
+    own = losses.mean(axis=-1) if members else losses
+    entry = {"step": step, "seconds": seconds, "loss": own[-1].tolist()}
+    if members:
+        entry["loss_worst"] = losses[-1].max(axis=-1).tolist()
+    level = task.psnr_of_loss(own)
     if level is not None:
         entry["psnr"] = np.mean(level, axis=0).tolist()
     return entry

@@ -23,7 +23,7 @@ def bytes_of_run(field: Field, points: int) -> int:
 
 
 def bytes_of_point(field: Field, points: int) -> int:
-    """Of one point in a step of so many.
+    """Of one point in a step of so many, in every member.
 
     Kept for the backward pass: the features, every hidden layer, its slopes too where
     they cannot be told from it, and gradients of the widest layer while they are passed
@@ -41,7 +41,7 @@ def bytes_of_point(field: Field, points: int) -> int:
     passed_back = item if fused else 2 * item + (4 if half else 0)
     layers = sum(hidden) * (1 if between.pullback else 2)
     kept = item * (field.encoding.features + layers) + passed_back * widest
-    return kept + 4 * 4 * (out + field.encoding.dims)
+    return field.members * (kept + 4 * 4 * (out + field.encoding.dims))
 
 
 # Volumes of complex numbers that a step holds beside the network's layers, and how much

@@ -13,6 +13,7 @@ import optax
 from jaxtyping import PyTree
 
 from ..errors import InputError, unknown_word
+from .muon import muon_of_matrices
 
 MUON_SHARE = 10.0
 """Muon's rate of the weight matrices over Adam's of all else: Adam's customary 1e-3
@@ -57,8 +58,8 @@ def adamw() -> optax.GradientTransformation:
 def muon() -> optax.GradientTransformation:
     """Momentum of the weight matrices made orthogonal by Newton-Schulz (Jordan 2024),
     at 10 times the rate; Adam for biases and a trained encoding."""
-    ways = {True: optax.contrib.muon(MUON_SHARE), False: adam()}
-    return optax.partition({**ways}, weight_matrices)
+    matrices = optax.chain(muon_of_matrices(), optax.scale(MUON_SHARE))
+    return optax.partition({True: matrices, False: adam()}, weight_matrices)
 
 
 def weight_matrices(moving: PyTree) -> PyTree:

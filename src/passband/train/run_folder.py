@@ -1,21 +1,24 @@
 """The folder of one fit: configuration, metrics, checkpoint, model and pictures."""
 
 import contextlib
-import json
 import math
 import os
 from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
-from ..atomic_write import part_of, write_bytes
+from ..atomic_write import make_folder, part_of, unwritable, write_bytes
 from ..errors import InputError
-from ..json_text import to_json
+from ..file_gate import read_bytes, read_json
+from ..json_text import from_json, to_json
 from .checkpoint import read_checkpoint, write_checkpoint
+from .run_lock import NAME as LOCK
+from .run_lock import RunLock
 from .state import State
 
 _OURS = ("config.json", "metrics.jsonl", "model.safetensors", "preview.png",
          "report.html", "result.json", "state.safetensors")  # fmt: skip
+_LONGEST = 2**32  # bytes of metrics
 _NEEDED = ("passband", "task", "sha256")  # texts that every config.json has
 
 
@@ -24,10 +27,11 @@ class RunFolder:
 
     A metrics line is written before the checkpoint that includes its step; resuming
     drops the lines after the checkpoint, so that no step is there twice or missing.
+    One process owns the folder until `release`.
     """
 
-    def __init__(self, path: Path, config: dict[str, Any]):
-        self.path, self.config = path, config
+    def __init__(self, path: Path, config: dict[str, Any], lock: RunLock):
+        self.path, self.config, self.lock = path, config, lock
         self.checkpoint_path = path / "checkpoint" / "state.safetensors"
 
     @classmethod
@@ -35,8 +39,20 @@ class RunFolder:
         cls, path: Path, config: dict[str, Any], *, overwrite: bool = False
     ) -> "RunFolder":
         """A new folder; one that holds a run is refused or, asked to, cleared of it."""
+        cls.check(path, overwrite=overwrite)
+        make_folder(path)
+        folder = cls(path, config, RunLock(path))
+        folder._remove(_OURS)
+        with contextlib.suppress(OSError):  # not there, or with files of the user's
+            folder.checkpoint_path.parent.rmdir()
+        folder.configure(config)
+        return folder
+
+    @staticmethod
+    def check(path: Path, *, overwrite: bool = False) -> None:
+        """An error if `create` would be refused: before the work, not after it."""
         try:
-            there = [p for p in path.iterdir() if part_of(p.name) not in _OURS]
+            there = [p for p in path.iterdir() if not _passing(p.name)]
         except FileNotFoundError:
             there = []
         except NotADirectoryError:
@@ -54,25 +70,25 @@ class RunFolder:
                 f"run folder `{path}` exists; `resume` goes on with it, "
                 "`overwrite` starts anew, `out` names another"
             )
-        folder = cls(path, config)
-        folder._remove(_OURS)
-        with contextlib.suppress(OSError):  # not there, or with files of the user's
-            folder.checkpoint_path.parent.rmdir()
-        folder.configure(config)
-        return folder
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
         """The folder of a run that was started before."""
         if not os.path.lexists(path / "config.json"):
             raise InputError(f"`{path}` has no config.json; there is no run to resume")
+        lock = RunLock(path)  # before anything is read that its owner may change
         config = _read_config(path)
         if config is None:
+            lock.release()
             raise InputError(
                 f"`{path / 'config.json'}` is not that of a run, or is damaged; "
                 "choose another `out`"
             )
-        return cls(path, config)
+        return cls(path, config, lock)
+
+    def release(self) -> None:
+        """Let another process go on with the run."""
+        self.lock.release()
 
     def configure(self, config: dict[str, Any]) -> None:
         """Write the configuration."""
@@ -81,17 +97,11 @@ class RunFolder:
 
     def log(self, entry: dict[str, float]) -> None:
         """One more line of metrics."""
-        path = self.path / "metrics.jsonl"
-        try:
-            with open(path, "a") as stream:
-                stream.write(to_json(entry) + "\n")
-        except OSError as error:
-            raise InputError(f"`{path}` cannot be written: {error.strerror}") from error
+        self._append(to_json(entry) + "\n")
 
     def checkpoint(self, state: State, seconds: float) -> None:
         """Save the state, so that the run can go on from here."""
-        with open(self.path / "metrics.jsonl", "ab") as stream:
-            os.fsync(stream.fileno())  # no checkpoint without its metrics
+        self._append("", sync=True)  # no checkpoint without its metrics
         write_checkpoint(self.checkpoint_path, state, seconds=seconds)
 
     def restore(self, like: State) -> tuple[State, float]:
@@ -101,8 +111,8 @@ class RunFolder:
             state, seconds = read_checkpoint(self.checkpoint_path, like)
         self._remove(())
         last = int(state.step)
-        kept = [to_json(entry) for entry in self._entries() if entry["step"] <= last]
-        text = "".join(line + "\n" for line in kept)
+        kept = {entry["step"]: to_json(entry) for entry in self._entries()}
+        text = "".join(kept[step] + "\n" for step in sorted(kept) if step <= last)
         write_bytes(self.path / "metrics.jsonl", text.encode())
         return state, seconds
 
@@ -119,17 +129,32 @@ class RunFolder:
         text = to_json(content, indent=2) + "\n"
         write_bytes(self.path / name, text.encode())
 
-    def _entries(self) -> list[dict[str, Any]]:
+    def _append(self, text: str, *, sync: bool = False) -> None:
+        """Add to the metrics of a folder that is still there."""
         path = self.path / "metrics.jsonl"
-        entries: list[dict[str, Any]] = []
-        for line in path.read_bytes().splitlines() if path.exists() else []:
-            try:
-                entry = json.loads(line)
-                entry["step"] += 0
-            except (ValueError, TypeError, LookupError):
-                break  # the line that was being written when the run was killed
-            entries.append(entry)
-        return entries
+        if not os.path.exists(self.path / "config.json"):
+            raise InputError(
+                f"run folder `{self.path}` was removed while its fit was running; "
+                "nothing more is written there"
+            )
+        try:
+            with open(path, "a") as stream:
+                stream.write(text)
+                stream.flush()
+                if sync:
+                    os.fsync(stream.fileno())
+        except OSError as error:
+            raise unwritable(path, error) from error
+
+    def _entries(self) -> list[dict[str, Any]]:
+        """The lines of metrics that are whole: one that was being written when the run
+        was killed, or was damaged since, costs that line."""
+        path = self.path / "metrics.jsonl"
+        if not os.path.exists(path):
+            return []
+        lines = read_bytes(path, "the metrics of a run", _LONGEST).splitlines()
+        entries = [_entry(line) for line in lines]
+        return [entry for entry in entries if entry is not None]
 
     def _remove(self, names: Container[str]) -> None:
         """Remove these files of the run, and temporary ones that a kill left behind."""
@@ -144,11 +169,32 @@ class RunFolder:
             ) from error
 
 
+def _passing(name: str) -> bool:
+    """Whether a file in a run folder is one that no run is known by."""
+    return name == LOCK or part_of(name) in _OURS
+
+
+def _entry(line: bytes) -> dict[str, Any] | None:
+    """A line of metrics: numbers by name, a step among them."""
+    try:
+        entry = from_json(line)
+        good = entry["step"] >= 0 and all(_is_number(v) for v in entry.values())
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return None
+    return entry if good else None
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, int | float) and not isinstance(value, bool)
+    )
+
+
 def _read_config(path: Path) -> dict[str, Any] | None:
     """What config.json holds, if a run of ours wrote it."""
     try:
-        config = json.loads((path / "config.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
+        config = read_json(path / "config.json")
+    except InputError:
         return None
     if not isinstance(config, dict):
         return None

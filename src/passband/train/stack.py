@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +15,7 @@ from jaxtyping import Array, PyTree
 from ..tasks.task import Task
 from .memory import bytes_of_run
 from .programs import too_short_to_autotune
-from .state import State
+from .state import State, init_moments
 
 T = TypeVar("T", bound=Task)
 MOST_RUNS = 64
@@ -41,8 +40,8 @@ class Part(NamedTuple):
             return self.tasks[0], self.states[0], None
         task, axes = stack(self.tasks)
         state = together(self.states)
-        moving = eqx.filter(state.field, state.field.trainable())
-        state = dataclasses.replace(state, moments=jax.vmap(optimiser.init)(moving))
+        moments = jax.vmap(lambda field: init_moments(field, optimiser))(state.field)
+        state = dataclasses.replace(state, moments=moments)
         task, state = _spread(task, axes, state, len(self.states))
         return task, state, axes
 
@@ -64,8 +63,9 @@ class Part(NamedTuple):
         leaves, tree = jax.tree.flatten(self.tasks[0])
         axes = _axes(self.tasks)
         task = jax.tree.unflatten(tree, map(shape, leaves, axes))
-        moving = eqx.filter(first.field, first.field.trainable())
-        moments = jax.eval_shape(optimiser.init, moving)
+        moments = jax.eval_shape(
+            lambda field: init_moments(field, optimiser), first.field
+        )
         first = dataclasses.replace(first, moments=moments)
         return task, jax.tree.map(shape, first), jax.tree.unflatten(tree, axes)
 

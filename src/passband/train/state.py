@@ -4,10 +4,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Int, PyTree, Scalar
+from jaxtyping import Array, Float, Int, PyTree
 
 from ..field import Field
 from ..mappings import AnyKey
+from ..members import Members, members_of
 from ..tasks.task import Task
 from .schedules import Schedule
 
@@ -31,39 +32,58 @@ def init_state(
     key: AnyKey,
 ) -> State:
     """A run before its first step."""
-    moments = optimiser.init(eqx.filter(field, field.trainable()))
+    moments = init_moments(field, optimiser)
     return State(field, moments, jnp.int32(0), key, rate, jnp.int32(-1))
+
+
+def init_moments(field: Field, optimiser: optax.GradientTransformation) -> PyTree:
+    """What an optimiser remembers at the start; of members, each for itself."""
+    if isinstance(field, Members):
+        return jax.vmap(lambda one: init_moments(one, optimiser))(field.networks)
+    return optimiser.init(eqx.filter(field, field.trainable()))
 
 
 def advance(
     task: Task, state: State, optimiser: optax.GradientTransformation
-) -> tuple[State, Scalar]:
+) -> tuple[State, Float[Array, "*members"]]:
     """One step of gradient descent.
 
     A run whose loss or gradient is not finite stays at its last finite state from then
     on, by a select, so that its neighbours in a population are not touched. The batch
     key comes from the step's number: a resumed run draws what it would have drawn.
+
+    Members take the step side by side, on the same batch, each by its own loss and its
+    own gradient; if one of them is not finite, all stay.
     """
-    params, fixed = eqx.partition(state.field, state.field.trainable())
-
-    def loss_of(params):
-        key = jax.random.fold_in(state.key, state.step)
-        return task.loss(eqx.combine(params, fixed), key, state.step)
-
-    loss, grads = jax.value_and_grad(loss_of)(params)
-    flat = jnp.concatenate([g.ravel() for g in jax.tree.leaves(grads)])
-    square = jnp.vdot(flat, flat)
-    alive = (state.stopped < 0) & jnp.isfinite(loss) & jnp.isfinite(square)
-    updates, moments = optimiser.update(grads, state.moments, params)
+    field = state.field
+    if many := isinstance(field, Members):
+        field = field.networks
+    params, fixed = eqx.partition(field, field.trainable())
+    key = jax.random.fold_in(state.key, state.step)
     scale = state.rate(state.step)
-    moved = jax.tree.map(lambda p, u: p + scale * u, params, updates)
+
+    def step(params, fixed, moments):
+        def loss_of(params):
+            return task.loss(eqx.combine(params, fixed), key, state.step)
+
+        loss, grads = jax.value_and_grad(loss_of)(params)
+        flat = jnp.concatenate([g.ravel() for g in jax.tree.leaves(grads)])
+        finite = jnp.isfinite(loss) & jnp.isfinite(jnp.vdot(flat, flat))
+        updates, moments = optimiser.update(grads, moments, params)
+        moved = jax.tree.map(lambda p, u: p + scale * u, params, updates)
+        return moved, moments, loss, finite
+
+    take = jax.vmap(step) if many else step
+    moved, moments, loss, finite = take(params, fixed, state.moments)
+    alive = (state.stopped < 0) & jnp.all(finite)
 
     def keep(new, old):
         return jnp.where(alive, new, old)
 
+    stepped = eqx.combine(jax.tree.map(keep, moved, params), fixed)
     return (
         State(
-            eqx.combine(jax.tree.map(keep, moved, params), fixed),
+            members_of(stepped) if many else stepped,
             jax.tree.map(keep, moments, state.moments),
             jnp.where(alive, state.step + 1, state.step),
             state.key,

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jaxtyping import Array, Float, Int, Scalar
 
 from ..field import Field, make_field
@@ -117,14 +118,21 @@ def measure(candidates: Sequence[Prepared], *, repeats: int = 5) -> list[Timing]
 
 
 def prepare(
-    shape: Shape, *, runs: int = 1, precision: str = "auto", steps: int = 20
+    shape: Shape,
+    *,
+    runs: int = 1,
+    precision: str = "auto",
+    steps: int = 20,
+    optimiser: optax.GradientTransformation | None = None,
 ) -> Prepared:
-    """Training as it really runs: encoding, loss, Adam and checks in every step.
+    """Training as it really runs: encoding, loss, update and checks in every step.
 
     Args:
         runs: networks trained as one program, each with its own B, weights and target.
         steps: steps a timed call takes.
+        optimiser: Adam by default.
     """
+    moves = optimiser or adam()
     rng = np.random.default_rng(0)
     coords = jnp.asarray(rng.random((shape.points, 2)), jnp.float32)
     word = f"gaussian:10,m={shape.features // 2}"
@@ -137,19 +145,18 @@ def prepare(
             width=shape.width,
         )  # fmt: skip
         config = Config(precision=precision)
-        states.append(start(field, config, key=jax.random.key(k)))
-    optimiser = adam()
+        states.append(start(field, config, key=jax.random.key(k), optimiser=moves))
     begun = time.perf_counter()
     task, state, axes = tasks[0], states[0], None
     if runs > 1:
         (task, axes), state = stack(tasks), together(states)
-    take = program(chunk, task, state, axes, optimiser, steps)
+    take = program(chunk, task, state, axes, moves, steps)
     compiling = time.perf_counter() - begun
     used: Any = take.compiled.memory_analysis()
 
     def call() -> None:
         nonlocal state
-        state, losses = take(task, state, axes, optimiser, steps)
+        state, losses = take(task, state, axes, moves, steps)
         if not np.isfinite(losses).all():
             raise FloatingPointError("the timed training did not stay finite")
 

@@ -21,10 +21,11 @@ def flop_of_step(sizes: Sequence[int], points: int, *, through: bool = False) ->
 
 
 def flop_of(field: Field, points: int) -> int:
-    """Of a step of so many points of this network."""
+    """Of a step of so many points of this network, or of all its members."""
     shapes = [W.shape[-2:] for W in field.mlp.weights]
     sizes = [shapes[0][0], *(out for _, out in shapes)]
-    return flop_of_step(sizes, points, through=bool(field.trains))
+    each = flop_of_step(sizes, points, through=bool(field.trains))
+    return field.members * each
 
 
 def count(field: Field, points: int, steps: int) -> None:

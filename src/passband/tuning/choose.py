@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import json
 import math
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from ..atomic_write import write_bytes
 from ..auto import Auto
 from ..errors import InputError
+from ..file_gate import decoding, read_json
 from ..json_text import to_json
 from ..version import __version__
 from ..words import parse_mapping
@@ -41,6 +41,7 @@ def choose(
     cache: Path | None = None,
     fresh: bool = False,
     progress: Progress = lambda text: None,
+    warn: Progress = lambda text: None,
 ) -> Choice:
     """The scale at which fields predict best what they have not seen.
 
@@ -50,6 +51,7 @@ def choose(
             the spectrum's guess.
         cache: a folder that keeps choices by data and configuration.
         fresh: choose again though it is kept there.
+        warn: hears why a choice could not be kept.
     """
     auto = parse_mapping(mapping)
     if not isinstance(auto, Auto):
@@ -72,8 +74,10 @@ def choose(
             return found
     choice = _choose(problem, auto, plan, kernel, train, seed, progress)
     if kept is not None:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(kept, choice.to_json().encode())
+        try:
+            write_bytes(kept, choice.to_json().encode())
+        except InputError as error:  # it costs time, the next time
+            warn(f"the choice is not kept: {error}")
     return choice
 
 
@@ -259,8 +263,10 @@ def _costs(rungs: list[Rung], swept: Swept | None, best: Rung) -> dict[str, Any]
 def _read(path: Path) -> Choice | None:
     """A choice that was kept; a damaged file is none."""
     try:
-        found = Choice.from_json(json.loads(path.read_text()))
-        parse_mapping(found.mapping)
-    except (OSError, ValueError, TypeError, KeyError):
+        with decoding(path, "a choice"):
+            found = Choice.from_json(read_json(path))
+            parse_mapping(found.mapping)
+            found.summary()  # its numbers are numbers
+    except InputError:
         return None
     return dataclasses.replace(found, cached=True)

@@ -22,7 +22,7 @@ from ..tasks.mri import MriTask
 from ..tasks.nerf import FieldRadiance, NerfTask, Views
 from ..tasks.shape import ShapeTask, cross_entropy, shape_task
 from .coarse import HOLDOUT, ct_coarse, mri_coarse
-from .problem import Held, Problem
+from .problem import Held, HeldMeasured, Problem
 from .spectrum import first_guess
 
 SOLID = 12.0
@@ -53,7 +53,7 @@ class HeldLabels(Held[ShapeTask]):
         return cross_entropy(logits, self.inside.astype(jnp.float32))
 
 
-class HeldRays(Held[CTTask]):
+class HeldRays(HeldMeasured[CTTask]):
     """Stretches of a sinogram that the task does not train on."""
 
     out: Bool[Array, "views bins"]
@@ -62,8 +62,11 @@ class HeldRays(Held[CTTask]):
         square = (self.task.project(field) - self.task.sinogram) ** 2
         return jnp.where(self.out, square, 0).sum() / self.out.sum()
 
+    def measured(self) -> Float[Array, " k"]:
+        return self.task.sinogram[self.out]
 
-class HeldFrequencies(Held[MriTask]):
+
+class HeldFrequencies(HeldMeasured[MriTask]):
     """Measured frequencies that the task keeps for testing."""
 
     def error(self, field: Field) -> Scalar:
@@ -72,6 +75,10 @@ class HeldFrequencies(Held[MriTask]):
         square = jnp.square(seen.real) + jnp.square(seen.imag)
         out = jnp.broadcast_to(self.task.test_mask, square.shape)
         return jnp.where(out, square, 0).sum() / out.sum()
+
+    def measured(self) -> Complex[Array, " k"]:
+        assert self.task.test_mask is not None
+        return self.task.measured[..., self.task.test_mask].ravel()
 
 
 class HeldViews(Held[NerfTask]):

@@ -6,11 +6,11 @@ import math
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Scalar
+from jaxtyping import Array, Bool, Float, Inexact, Scalar
 
 from ..field import Field
 from ..tasks.linear import LinearTask
-from .problem import Held, Problem
+from .problem import HeldMeasured, Problem
 from .spectrum import first_guess
 
 HOLDOUT = 0.1
@@ -19,13 +19,16 @@ STRETCH, LONGEST = 1 / 32, 8
 from those beside it (`instruments.stretches`)."""
 
 
-class HeldMeasurements(Held[LinearTask]):
+class HeldMeasurements(HeldMeasured[LinearTask]):
     """Measurements that the task does not train on."""
 
     out: Bool[Array, "..."]
 
     def error(self, field: Field) -> Scalar:
         return self.task.mean_square(self.task.values(field), self.out)
+
+    def measured(self) -> Inexact[Array, " k"]:
+        return self.task.measured[self.out] / self.task.unit
 
 
 def linear_problem(

@@ -27,6 +27,14 @@ class Held(eqx.Module, Generic[T]):
         cross-entropies: what a lower scale and a higher one are compared by."""
 
 
+class HeldMeasured(Held[T]):
+    """What an instrument measured and the task does not train on."""
+
+    @abc.abstractmethod
+    def measured(self) -> Inexact[Array, " k"]:
+        """The measurements held out, in the units of the error's root."""
+
+
 class HeldPoints(Held[RegressionTask]):
     """Values at points that the task was not shown."""
 

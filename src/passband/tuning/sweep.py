@@ -46,6 +46,8 @@ class Plan:
     """How a plain number goes on, over the last rung's steps."""
     optimiser: str | tuple = "adam"
     activation: str = "relu"
+    leak: float = 0.0
+    """Of the output while it trains."""
     layers: int = 4
     width: int = 256
     precision: str = "auto"
@@ -148,7 +150,7 @@ def sweep(
                 mapping, d=d, out=out, key=field_key, output=output,
                 layers=plan.layers, width=plan.width, start=start_at,
                 activation=plan.activation,
-            )  # fmt: skip
+            ).with_leak(plan.leak)  # fmt: skip
             trials.append(start(field, config, key=run_key, optimiser=optimiser))
     room = budget() // bytes_of_run(trials[0].field, held.task.microbatch_points)
     slots = int(max(1, min(_slots(plan, held.task.step_points), room)))

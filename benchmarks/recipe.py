@@ -1,0 +1,235 @@
+"""Recipes: what each part is worth on each task, and the table of docs/recipe.md.
+
+    python benchmarks/recipe.py --only natural --train --variants FILE --json OUT
+
+A variant is a JSON object: {"name", "optimiser", "lr", "schedule", "steps", "start",
+"warm", "members", "keys", "share", "iterations", "prior"}; what it leaves out is as
+under `Variant`. Variants of one optimiser and as many steps train as one population.
+"""
+
+import argparse
+import collections
+import dataclasses
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int, Scalar
+from recipe_sets import SETS, Scores, Set
+
+from passband.field import Field, make_field
+from passband.train import driver
+from passband.train.device import device_name
+from passband.train.muon import FEW, JORDAN, muon_of_matrices
+from passband.train.optimisers import adam, optimiser, weight_matrices
+from passband.train.schedules import schedule
+from passband.version import __version__
+
+ITERATIONS = {
+    "5": JORDAN,
+    "3": FEW,
+    "3-gentle": (
+        (8.0934, -23.6205, 17.4462), (3.6366, -2.7219, 0.5365),
+        (2.6613, -1.9772, 0.4526),
+    ),
+    "2": ((7.3625, -20.7434, 15.1606), (2.9175, -2.1824, 0.4755)),
+}  # fmt: skip
+
+
+class Warm(eqx.Module):
+    """Up from 0 over the first steps, then as the schedule has it."""
+
+    rest: Any
+    steps: Float[Array, "*runs"]
+
+    def __call__(self, step: Int[Array, ""]) -> Scalar:
+        return self.rest(step) * jnp.minimum((step + 1) / self.steps, 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """A way to train; None is the paper's."""
+
+    name: str
+    optimiser: str = "adam"
+    lr: float | None = None
+    schedule: str | None = None
+    steps: float = 1.0
+    """Of the paper's; from 2 up, as many."""
+    start: bool | float = False
+    """Begin at the mean of the data, or at this level."""
+    warm: float = 0.0
+    """The share of steps over which the rate rises from 0."""
+    members: int = 1
+    keys: int = 1
+    share: float = 10.0
+    """Muon's rate of the matrices over `lr`."""
+    iterations: str = "3"
+    prior: float = 0.0
+    """The weight of total variation."""
+    sigma: float = 1.0
+    """Times the paper's scale."""
+
+    leak: float = 0.0
+    """Of the output, while training."""
+
+    def moves(self) -> tuple[Any, ...]:
+        return self.optimiser, self.share, self.iterations
+
+
+_OPTIMISERS: dict[Any, optax.GradientTransformation] = {}
+
+
+def optimiser_of(variant: Variant) -> optax.GradientTransformation:
+    if variant.optimiser != "muon":
+        return optimiser(variant.optimiser)
+    if variant.moves() not in _OPTIMISERS:
+        if variant.iterations == "optax":
+            matrices = optax.contrib.muon(variant.share)
+        else:
+            few = muon_of_matrices(ITERATIONS[variant.iterations])
+            matrices = optax.chain(few, optax.scale(variant.share))
+        both: Any = {True: matrices, False: adam()}
+        _OPTIMISERS[variant.moves()] = optax.partition(both, weight_matrices)
+    return _OPTIMISERS[variant.moves()]
+
+
+def steps_of(data: Set, variant: Variant) -> int:
+    return int(variant.steps if variant.steps >= 2 else data.steps * variant.steps)
+
+
+def rate_of(data: Set, variant: Variant) -> Any:
+    steps = steps_of(data, variant)
+    rate = schedule(variant.schedule or data.schedule, variant.lr or data.lr, steps)
+    return Warm(rate, jnp.float32(variant.warm * steps)) if variant.warm else rate
+
+
+def field_of(data: Set, variant: Variant, signal: int, key: int) -> Field:
+    start: float | None = None
+    if variant.start is True and data.starts is not None:
+        start = float(np.clip(data.starts[signal], 0.02, 0.98))
+    elif not isinstance(variant.start, bool):
+        start = float(variant.start)
+    word = data.word
+    if variant.sigma != 1:
+        family, rest = word.split(":")
+        scale, _, more = rest.partition(",")
+        word = f"{family}:{float(scale) * variant.sigma:.4g},{more}"
+    return make_field(
+        word, key=jax.random.PRNGKey(key), bits2020=True, start=start,
+        **data.network,
+    ).with_leak(variant.leak)  # fmt: skip
+
+
+def task_of(data: Set, variant: Variant, signal: int) -> Any:
+    task: Any = data.tasks[signal]
+    if variant.prior:
+        task = task.with_prior(variant.prior)
+    return task
+
+
+def measure(name: str, train: bool, small: bool, variants: list[Variant]) -> list[Any]:
+    """The rows of a task: one for each variant, over its keys."""
+    data = SETS[name](train, small)
+    groups: dict[Any, list[Variant]] = collections.defaultdict(list)
+    for v in variants:
+        groups[v.moves(), steps_of(data, v), v.prior > 0, v.leak].append(v)
+    rows = []
+    for some in groups.values():
+        begun = time.perf_counter()
+        runs = [
+            (v, k, data.key + key)
+            for v in some
+            for key in range(v.keys * v.members)
+            for k in range(len(data.tasks))
+        ]
+        steps = steps_of(data, some[0])
+        every = max(d for d in range(1, min(steps, 500) + 1) if steps % d == 0)
+        rates = {id(v): rate_of(data, v) for v in some}
+        fields, histories = driver.train(
+            [task_of(data, v, k) for v, k, _ in runs],
+            [field_of(data, v, k, key) for v, k, key in runs],
+            driver.Config(steps, every=every, precision=data.precision),
+            keys=[jax.random.key(key) for _, _, key in runs],
+            lrs=[rates[id(v)] for v, _, _ in runs],
+            optimiser=optimiser_of(some[0]),
+        )
+        middle = time.perf_counter()
+        seconds = sum(h["seconds"][-1] for h in histories[-1:]) / len(runs)
+        seen = [
+            data.predict(k, field)
+            for (_, k, _), field in zip(runs, fields, strict=True)
+        ]
+        size = sum(x.size for x in jax.tree.leaves(fields[0].mlp))
+        for v in some:
+            own = [i for i, run in enumerate(runs) if run[0] is v]
+            by_key = np.array(own).reshape(v.keys, v.members, len(data.tasks))
+            found = [
+                [
+                    data.score(k, np.mean([seen[i] for i in by_key[key, :, k]], 0))
+                    for k in range(len(data.tasks))
+                ]
+                for key in range(v.keys)
+            ]
+            rows.append(row_of(name, v, found, steps, seconds * v.members,
+                               size * v.members))  # fmt: skip
+            print(f"  {name} {v.name}: {rows[-1]['scores']}", flush=True)
+        done = time.perf_counter()
+        print(
+            f"{name}: {len(runs)} networks, {middle - begun:.1f} s to train, "
+            f"{done - middle:.1f} s to score", flush=True,
+        )  # fmt: skip
+    return rows
+
+
+def row_of(
+    name: str, v: Variant, found: list[list[Scores]], steps: int, seconds: float,
+    size: int,
+) -> dict[str, Any]:  # fmt: skip
+    scores = {}
+    for metric in found[0][0]:
+        values = np.array([[one[metric] for one in key] for key in found])
+        each = values.mean(axis=1)
+        scores[metric] = {
+            "value": round(float(each.mean()), 4),
+            "spread": round(float(each.std()), 4),
+            "signals": np.round(values.mean(axis=0), 3).tolist(),
+        }
+    return {
+        "task": name, "variant": dataclasses.asdict(v), "steps": steps,
+        "seconds": round(seconds, 3), "parameters": size, "scores": scores,
+    }  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", default=list(SETS))
+    parser.add_argument("--train", action="store_true")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--variants", type=Path, required=True)
+    parser.add_argument("--json", type=Path, required=True)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    args = parser.parse_args()
+    plan = json.loads(args.variants.read_text())
+    content: dict[str, Any] = {
+        "passband": __version__, "jax": jax.__version__, "device": device_name(),
+        "train": args.train, "rows": [],
+    }  # fmt: skip
+    begun = time.perf_counter()
+    for name in args.only:
+        if time.perf_counter() - begun > args.seconds:
+            print(f"no time for {name}")
+            continue
+        variants = [Variant(**v) for v in plan["all"] + plan.get(name, [])]
+        content["rows"] += measure(name, args.train, args.small, variants)
+        args.json.write_text(json.dumps(content, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""The prior of a fit behind an instrument: `none`, `tv`, or `tv:WEIGHT`."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import jax
+
+from ..errors import InputError
+from ..field import Field
+from ..mappings import Mapping as FeatureMapping
+from ..tasks.ct import CTTask
+from ..tasks.linear import LinearTask
+from ..tasks.mri import MriTask
+from ..train.driver import Config
+from ..train.optimisers import optimiser
+from ..train.schedules import schedule
+from ..train.work import flop_of
+from ..tuning.prior import choose_weight
+from ..tuning.problem import HeldMeasured
+from .defaults import on_cpu
+from .kind import SILENT, Kind, Listener, Training, TrialSize
+from .options import InstrumentOptions, TrainOptions
+
+CPU_STEPS, CPU_FLOP = 240, 8e11
+"""Of a trial on a CPU: its steps at most, and their work. Two cores do it in 6 s, and
+mostly four are enough."""
+LOOKS = 8
+"""Looks at the held-out error in a trial."""
+T = TypeVar("T", CTTask, MriTask, LinearTask)
+
+
+@dataclasses.dataclass(frozen=True)
+class Prior:
+    """A prior with nothing left to be chosen, and how its weight was."""
+
+    weight: float | None = None
+    """Of total variation (`tasks.prior.TotalVariation`); None is no prior."""
+    tried: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """Relative errors of the measurements held out, by weight."""
+
+    @property
+    def word(self) -> str:
+        return "none" if self.weight is None else f"tv:{self.weight!r}"
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What the configuration says beside the word."""
+        if not self.tried:
+            return {}
+        return {"prior_given": "tv", "prior_tried": dict(self.tried)}
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What the result says, if there is a prior."""
+        if self.weight is None:
+            return {}
+        found = {"name": "tv", "weight": self.weight, "tried": dict(self.tried)}
+        return {"prior": found}
+
+    def summary(self) -> str:
+        """For people: what was chosen, and what it was chosen by."""
+        without, best = (self.tried[_name(w)] for w in (0.0, self.weight or 0.0))
+        if not self.weight:
+            return (
+                "prior tv: no weight of total variation predicts what was held out as "
+                f"well as none ({without:.2%} off); it is left out"
+            )
+        return (
+            f"prior {self.word}: of {len(self.tried)} weights the one that predicts "
+            f"what was held out best ({best:.2%} off, {without:.2%} without it)"
+        )
+
+
+def parse_prior(word: str) -> Prior | None:
+    """The prior that a word names; None where its weight is still to be chosen."""
+    name, colon, number = word.partition(":")
+    if word == "none":
+        return Prior()
+    if word == "tv":
+        return None
+    try:
+        weight = float(number) if name == "tv" and colon else math.nan
+    except ValueError:
+        weight = math.nan
+    if not 0 <= weight < math.inf:
+        raise InputError(
+            f"`prior` (={word}) must be none, tv, or tv and a weight of 0 or more, "
+            "such as tv:0.0001"
+        )
+    return Prior(weight)
+
+
+def with_prior(task: T, training: Training) -> T:
+    """The task with the training's prior in its loss; without one it stays as it is."""
+    found = parse_prior(training.prior)
+    return task.with_prior(found.weight) if found and found.weight else task
+
+
+def asked_prior(kind: Kind, asked: TrainOptions) -> Prior | None:
+    """What the options ask for, or the kind by itself; None if a weight is to be
+    chosen, which something must be held out for."""
+    if not isinstance(asked, InstrumentOptions):
+        return Prior()
+    word = _usual(kind, asked) if asked.prior is None else asked.prior
+    found = parse_prior(word)
+    if found is None and asked.holdout == 0:
+        raise InputError(
+            f"`prior` (={word}) has its weight chosen on measurements held out, and "
+            "`holdout` is 0; hold some out, or give a weight, such as tv:0.0001"
+        )
+    return found
+
+
+def _usual(kind: Kind, asked: InstrumentOptions) -> str:
+    """The modern recipe's: its weight is chosen where there is time and something is
+    held out."""
+    if asked.recipe != "modern" or kind.usual_tv is None:
+        return "none"
+    given = on_cpu() or asked.holdout == 0
+    return f"tv:{kind.usual_tv:g}" if given else "tv"
+
+
+def choose_prior(
+    kind: Kind,
+    asked: TrainOptions,
+    mapping: FeatureMapping,
+    listener: Listener = SILENT,
+    *,
+    config: Mapping[str, Any] | None = None,
+) -> Prior:
+    """The prior of a fit; its weight, if none was given, from short trainings.
+
+    Args:
+        mapping: of the fit, nothing left to be chosen.
+        config: of a run that is resumed, whose weight was chosen when it began.
+    """
+    found = asked_prior(kind, asked)
+    if found is not None:
+        tried = {} if config is None else config.get("prior_tried", {})
+        return dataclasses.replace(found, tried=tried)
+    listener.progress("choosing the weight of the prior", often=False)
+    steps = CPU_STEPS if on_cpu() else kind.gpu_trials.steps
+    steps = min(steps, asked.steps or steps)
+    every = max(1, steps // LOOKS)
+    steps -= steps % every
+    training = kind.training(dataclasses.replace(asked, steps=steps), mapping)
+    field_key, key = jax.random.split(jax.random.key(training.seed))
+    field = training.draw(kind.network(training), field_key)
+    problem = kind.trials(asked, TrialSize(steps, _points(kind, field, steps)))
+    if not isinstance(problem.held, HeldMeasured):
+        raise InputError(
+            "there are too few measurements to hold some out, which `prior` (=tv) has "
+            "its weight chosen on; give a weight, such as tv:0.0001"
+        )
+    weight, errors = choose_weight(
+        problem.held,
+        field,
+        Config(
+            steps=steps,
+            lr=schedule(training.schedule, training.lr, steps),
+            every=every,
+            precision=training.precision,
+        ),
+        key=key,
+        optimiser=optimiser(training.optimiser),
+        progress=lambda text: listener.progress(f"choosing a prior: {text}"),
+    )
+    chosen = Prior(weight, {_name(w): error for w, error in errors.items()})
+    listener.say(chosen.summary())
+    return chosen
+
+
+def _points(kind: Kind, field: Field, steps: int) -> int:
+    """Of the grid of a trial: of the fit's own network, which a smaller one, that
+    learns less by heart, does not stand for."""
+    if on_cpu():
+        return int(CPU_FLOP / (steps * flop_of(field, 1)))
+    return kind.gpu_trials.points
+
+
+def _name(weight: float) -> str:
+    """A weight as a key of a JSON object."""
+    return f"{weight:g}"
