@@ -361,7 +361,8 @@ def test_a_simulated_run_goes_on_from_another_folder(tmp_path, monkeypatch):
     Image.fromarray(pixels.T).save(tmp_path / "t.png")
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path)
-    fit = ("--mapping", "none", "--layers", "2", "--width", "8", "--views", "4")
+    fit = ("--mapping", "none", "--prior", "none", "--layers", "2", "--width", "8")
+    fit += ("--views", "4")
     words = ["fit", "ct", "--simulate", "s.png", *fit, "--quiet", "--out", "ct"]
     assert main([*words, "--steps", "2"]) == 0
     config = json.loads(Path("ct/config.json").read_text())
