@@ -352,10 +352,10 @@ def compare(
     Example:
         >>> import numpy as np, passband as pb
         >>> x = np.linspace(0, 1, 64)
-        >>> found = pb.compare(x, np.sin(40 * x), methods="siren", steps=40, width=16)
+        >>> found = pb.compare(x, np.sin(40 * x), methods="relu", steps=40, width=16)
         >>> [row.name for row in found.rows], found.metric
-        (['fourier', 'siren'], 'psnr')
-        >>> found.best.name in ("fourier", "siren")
+        (['fourier', 'relu'], 'psnr')
+        >>> found.best.name in ("fourier", "relu")
         True
     """
     listener = Progress(progress)

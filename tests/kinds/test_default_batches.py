@@ -80,11 +80,11 @@ def nerf(folder):
 @pytest.mark.parametrize(
     ("read", "steps", "batch"),
     [
-        (image, 2000, 4447),
-        (signal, 2000, 4455),
-        (ct, 1000, 8984),
-        (mri, 324, 110_592),
-        (nerf, 1200, 142),
+        (image, 2000, 3947),
+        (signal, 2000, 3955),
+        (ct, 1000, 7984),
+        (mri, 300, 106_415),
+        (nerf, 1200, 125),
     ],
 )
 def test_steps_leave_the_batch_alone(read, steps, batch, tmp_path):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import passband.field
-from passband.activations import RELU, SINE
+from passband.activations import RELU, parse_activation
 from passband.field import make_field
 from passband.mappings import FourierFeatures
 from passband.ops import fused
@@ -141,7 +141,7 @@ def test_dispatch_takes_what_fits(monkeypatch):
     monkeypatch.setattr(fused, "hopper", lambda: True)
     assert fits(many, 2, wide, half, RELU)
     assert fits(many, 1, weights_of(30, 128, 8), half, RELU)
-    assert not fits(many, 2, wide, half, SINE)
+    assert not fits(many, 2, wide, half, parse_activation("sine"))
     assert not fits(many - 1, 2, wide, half, RELU)
     assert not fits(many, 4, wide, half, RELU)
     assert not fits(many, 2, wide, Precision.FLOAT32, RELU)
