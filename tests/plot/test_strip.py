@@ -34,7 +34,7 @@ def test_all_show_the_part_with_the_most_detail(channels):
 
 
 def test_values_of_any_range_share_that_of_the_truth():
-    truth = 1000 * rough(64, 64) - 300
+    truth = 1000 * rough(100, 90) - 300
     figure = strip([Panel("a", "", truth + 5000), Panel("b", "", truth)], truth)
     high, same = (axes.images[0].get_array() for axes in figure.axes[1:])
     assert np.asarray(high).min() == 1.0  # above all that the truth has

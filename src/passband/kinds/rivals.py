@@ -85,7 +85,7 @@ METHODS = {
             "members", "four of them, averaged", {"members": 4}, needs="members"
         ),
         Method(
-            "tv-prior", "with total variation as a prior", {"prior": "tv"},
+            "no-prior", "without total variation as a prior", {"prior": "none"},
             needs="prior",
         ),
         Method(

@@ -109,7 +109,7 @@ class _Search:
         self.problem, self.sized, self.asked, self.ours = problem, sized, asked, ours
         self.trials = Trials(
             steps=steps, layers=ours.layers, optimiser=ours.optimiser,
-            schedule=ours.schedule, seed=asked.seed,
+            schedule=ours.schedule, leak=ours.leak, seed=asked.seed,
         )  # fmt: skip
         self.found: dict[str, tuple[float, dict[str, Any]]] = {}
 

@@ -41,6 +41,7 @@ class Trials:
     layers: int
     optimiser: str | tuple
     schedule: str
+    leak: float = 0.0
     precision: str = "auto"
     seed: int = 0
 
@@ -91,7 +92,7 @@ def _drawn(problem: Problem, one: Candidate, trials: Trials, key: Array) -> Fiel
         one.mapping, d=problem.d, out=problem.out, output=problem.output,
         start=problem.start, key=key, layers=trials.layers, width=width,
         activation=one.activation,
-    )  # fmt: skip
+    ).with_leak(trials.leak)  # fmt: skip
 
 
 @eqx.filter_jit
