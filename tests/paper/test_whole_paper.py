@@ -262,7 +262,7 @@ def test_the_page_of_full_runs(tmp_path: Path):
     (tmp_path / "full" / "fig7.json").write_text("{")
     page = write_paper_report(tmp_path, Preset.FULL).read_text()
     assert page.count("<section") == 26 and page.count("<img") == 1
-    assert "fig7.json` is damaged" in page and "How far a seed moves Table 3" in page
+    assert "fig7.json` is no JSON" in page and "How far a seed moves Table 3" in page
     assert REASONS["table3"].replace("'", "&#x27;") in page
     content = json.loads((RESULTS / "full" / "fig2.json").read_text())
     for claim in content["claims"]:
