@@ -132,7 +132,7 @@ def test_the_same_words_as_on_the_command_line(capsys):
 
 def test_runs_resume_from_python():
     net: dict[str, Any] = {"mapping": "gaussian:2,m=8", "width": 8, "recipe": "paper"}
-    how = net | {"out": "run"}
+    how: dict[str, Any] = net | {"out": "run"}
     pb.fit(X1, X1**2, steps=25, **how)
     resumed = pb.fit(X1, X1**2, steps=50, resume=True, **how)
     whole = pb.fit(X1, X1**2, steps=50, **net)
