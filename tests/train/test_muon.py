@@ -21,10 +21,11 @@ def test_with_the_original_coefficients_it_is_the_muon_of_optax():
     ours, theirs = muon_of_matrices(JORDAN), optax.contrib.muon(1.0)
     weights = _matrices(0)
     mine, other = ours.init(weights), theirs.init(weights)
+    update, expected = jax.jit(ours.update), jax.jit(theirs.update)
     for seed in range(1, 5):
         slopes = _matrices(seed)
-        found, mine = ours.update(slopes, mine)
-        want, other = theirs.update(slopes, other, weights)
+        found, mine = update(slopes, mine)
+        want, other = expected(slopes, other, weights)
         for a, b in zip(*map(jax.tree.leaves, (found, want)), strict=True):
             np.testing.assert_allclose(a, b, atol=1e-5)
 
