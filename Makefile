@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format campaign hashes sbom release clean
+.PHONY: demo test test-all lint format campaign hashes sbom release clean
 
 demo: $(VENV)/.installed
 	$(BIN)/passband demo --overwrite
 
 test: lint
 	$(BIN)/pytest
+
+test-all: lint
+	PASSBAND_TESTS=all $(BIN)/pytest
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check src tests benchmarks

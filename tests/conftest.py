@@ -9,6 +9,38 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 import jaxtyping
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 jaxtyping.install_import_hook("passband", "typechecker.check")
+
+SLOW = (
+    "test_the_first_hour_runs_in_60_lines",
+    "test_killed_at_three_moments",
+    "test_other_kinds_from_python",
+    "test_scattered_points_without_a_flag_are_near_a_spline",
+    "test_the_examples_of_a_model_are_true",
+    "test_it_beats_the_least_squares_of_scipy[SciPy]",
+    "test_it_beats_the_least_squares_of_scipy[A and A^T]",
+    "test_of_a_sinogram_fewer_methods_beside_it",
+    "test_of_k_space_the_lowest_frequencies",
+    "test_no_gradient_of_a_whole_field_reaches_its_encoding[True]",
+    "test_the_kernel_predicts_rays_beside_the_trials",
+    "test_members_go_all_the_way[measured]",
+    "test_members_go_all_the_way[shape]",
+    "test_members_go_all_the_way[nerf]",
+    "test_frequencies_follow_the_flow_of_the_whole_grid[sides2-options2]",
+    "test_distance_from_the_closed_form_falls_as_the_root_of_the_width",
+    "test_the_stack_is_spread_over_four_devices",
+    "test_any_optax_optimiser",
+)
+"""Tests of 10 to 100 s each, which `make test-all` runs beside the others: two cores
+have 15 minutes."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if os.environ.get("PASSBAND_TESTS") == "all":
+        return
+    for item in items:
+        if item.name in SLOW:
+            item.add_marker(pytest.mark.skip(reason="slow: `make test-all` runs it"))
