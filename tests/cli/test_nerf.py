@@ -110,7 +110,8 @@ def test_renders_that_cannot_be(
 def test_a_collapse_is_noticed_and_tried_again(folder: Path, tmp_path: Path, capsys):
     """A rate of 30 kills any network, and so do a third, a ninth and a 27th of it."""
     out = tmp_path / "run"
-    words = ["fit", "nerf", str(folder), "--out", str(out), "--steps", "200"]
+    words = ["fit", "nerf", str(folder), "--out", str(out), "--steps", "200",
+             "--recipe", "paper"]  # fmt: skip
     assert main([*words, *QUICK, "--mapping", "gaussian:99,m=8", "--lr", "30"]) == 1
     said = capsys.readouterr().err
     for start in ("`--near` is", "`--far` is", "Nyquist"):  # once, not at every start
