@@ -13,7 +13,8 @@ from passband.errors import InputError
 from passband.forward.radon import Radon
 from passband.kinds.ct import CTKind
 from passband.kinds.mri import MriKind
-from passband.kinds.options import CTOptions, MriOptions
+from passband.kinds.mri_options import MriOptions
+from passband.kinds.options import CTOptions
 from passband.reconstruct.backprojection import filtered_backprojection
 
 
