@@ -9,7 +9,7 @@ from skimage.transform import radon
 
 from passband.cli.main import main
 from passband.kinds.ct import CTKind
-from passband.kinds.options import CTOptions
+from passband.kinds.ct_options import CTOptions
 from passband.model_file import load_with_info
 
 SIDE = 32  # with 16 views, as in other tests: what they compiled is found

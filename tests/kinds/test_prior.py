@@ -12,8 +12,8 @@ from passband.cli.main import main
 from passband.errors import InputError
 from passband.export.report import write_report
 from passband.kinds.ct import CTKind
+from passband.kinds.ct_options import CTOptions
 from passband.kinds.fit import fit
-from passband.kinds.options import CTOptions
 from passband.kinds.prior import Prior, parse_prior
 from passband.kinds.resume import resumed_options
 from passband.tuning.prior import LADDER, _further

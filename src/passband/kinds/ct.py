@@ -31,6 +31,7 @@ from ..tasks.ct import (
 )
 from ..tuning.instruments import ct_problem
 from ..tuning.problem import Problem
+from .ct_options import CTOptions
 from .defaults import (
     CPU_POINTS,
     network_share,
@@ -57,7 +58,7 @@ from .kind import (
     spread_of,
 )
 from .model_facts import shape_of
-from .options import CTOptions, TrainOptions
+from .options import TrainOptions
 from .prior import with_prior
 from .render_picture import render_picture
 from .shown import Make, Reconstruction, Shown, judged_by

@@ -151,64 +151,6 @@ class InstrumentOptions(TrainOptions):
 
 
 @dataclasses.dataclass(frozen=True)
-class CTOptions(InstrumentOptions):
-    """Fit a field of densities to a sinogram (NPY, TIFF): line integrals of parallel
-    rays, (views, bins), at angles as scikit-image's radon has them. Or simulate one
-    from a picture."""
-
-    file: str | None = argument(
-        "the sinogram: one row a view, one column a bin", metavar="SINOGRAM",
-        default=None,
-    )  # fmt: skip
-    angles: str | None = option(
-        None,
-        "of the views, in degrees: START:STOP:COUNT, stop excluded, or a file",
-        metavar="ANGLES",
-        path=True,
-    )
-    simulate: str | None = option(
-        None, "take the sinogram of this picture instead", metavar="IMAGE", path=True
-    )
-    views: int = option(
-        20, "angles from 0 to 180 degrees of a simulated one", least=2, most=100_000
-    )
-    noise: float = option(
-        0.0, "added to a simulated one, as a share of its largest value", least=0
-    )
-    pixel: float = option(
-        1.0, "distance of two bins; densities are per unit of this length", above=0
-    )
-    offset: float = option(0.0, "bins by which the axis of rotation is off the middle")
-    high: float | None = option(
-        None, "the largest density (default: from a back-projection)", above=0
-    )
-    truth: str | None = option(
-        None,
-        "a picture of the true densities, to compare with",
-        metavar="IMAGE",
-        path=True,
-    )
-    mapping: str | None = option(
-        None,
-        "one word: none, basic, positional:3, ... (default: gaussian:auto)",
-        metavar="WORD",
-    )
-    steps: int | None = option(
-        None, "training steps (default: 1000)", least=1, most=STEPS_MOST
-    )
-    batch: int | None = option(
-        None,
-        "points of the square grid that a step evaluates (default: bins x bins, on a "
-        "CPU as many as there is time for)",
-        least=64,
-    )
-    holdout: float = option(
-        0.05, "share of the rays kept for testing; of the views, if 40 or more",
-        least=0, most=0.9,
-    )  # fmt: skip
-
-
-@dataclasses.dataclass(frozen=True)
 class MeasuredOptions(InstrumentOptions):
     """Fit a field to what a linear operator of one's own measured of it."""
 
@@ -281,40 +223,3 @@ class NerfOptions(TrainOptions):
     allow_outside: bool = option(
         False, "read pictures that the camera file names outside its folder"
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class RenderOptions:
-    """What may be asked of a render; each kind refuses what means nothing to it."""
-
-    size: str | None = option(
-        None, "rows x columns of a picture (default: its own)", metavar="ROWSxCOLS"
-    )
-    resolution: int | None = option(
-        None, "samples along the longest side, or of a signal", least=1
-    )
-    crop: str | None = option(
-        None, "part of a picture, in its pixels", metavar="TOP,LEFT,BOTTOM,RIGHT"
-    )
-    bits: int | None = option(
-        None, "8, 16 or 32 of a picture (default: those of the fitted file)"
-    )
-    reference: str | None = option(
-        None, "mesh to measure a mesh against (default: the fitted)", metavar="MESH"
-    )
-    azimuth: float | None = option(None, "of the view of a shape, in degrees (145)")
-    elevation: float | None = option(None, "of the view of a shape, in degrees (-30)")
-    radius: float | None = option(
-        None, "distance of that view, in half sides of the cube (all is seen)", above=0
-    )
-    orbit: int | None = option(
-        None, "frames of a flight around a scene, to a GIF or MP4", least=1, most=10_000
-    )
-    camera: str | None = option(
-        None, "a transforms.json: views of a scene from its cameras", metavar="FILE"
-    )
-    views: str | None = option(
-        None, "a scene's own views", choices=("test",), metavar="test"
-    )
-    depth: bool = option(False, "the depth of a scene instead of its colours")
-    overwrite: bool = option(False, "replace FILE if it exists")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import unknown_word
 from . import options as of
+from .ct_options import CTOptions
 from .mri_options import MriOptions
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ KINDS: dict[str, Row] = {
         "fit a solid: PLY, OBJ, STL, NPZ", "a solid",
     ),
     "ct": Row(
-        "passband.kinds.ct:CTKind", of.CTOptions,
+        "passband.kinds.ct:CTKind", CTOptions,
         "fit densities to a sinogram: NPY, TIFF", "a sinogram",
     ),
     "mri": Row(

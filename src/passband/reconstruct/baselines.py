@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..forward.fan import Projector
 from ..forward.kspace import KSpace
 from ..forward.linear import Masked
-from ..forward.radon import Radon
 from ..tasks.ct import CTTask, kept_rays
 from ..tasks.linear import LinearTask, held_out
 from ..tasks.mri import MriTask
@@ -76,7 +76,7 @@ def _(task: CTTask, *, steps: int = 1000) -> Recipes:
     enlarged to the picture's.
     """
     forward = task.forward
-    if not isinstance(forward, Radon):
+    if not isinstance(forward, Projector):
         raise TypeError("baselines need line integrals, so a task of `ct_task`")
     y, train_mask = task.sinogram, task.train_mask
     if train_mask is None:  # the weight of total variation must be chosen by something
@@ -153,8 +153,8 @@ def _(task: LinearTask, *, steps: int = 1000) -> Recipes:
 
 
 def _filled(
-    forward: Radon, y: np.ndarray, train_mask: Array | None
-) -> tuple[Radon, Array]:
+    forward: Projector, y: np.ndarray, train_mask: Array | None
+) -> tuple[Projector, Array]:
     """Every view whole: rays that are left out come from those beside them."""
     if train_mask is None:
         return forward, jnp.asarray(y)
