@@ -93,10 +93,9 @@ def _must_be(name: str, value: Any) -> str | None:
     if name == "size":
         good = isinstance(value, int) and number and 2 <= value <= 2**15
         return None if good else "a whole number of pixels, 2 or more"
-    numbers = isinstance(value, list) and all(
-        isinstance(v, int | float) and math.isfinite(v) for v in value
-    )
-    good = isinstance(value, str) or (numbers and len(value) > 0)
+    good = isinstance(value, str)
+    if isinstance(value, list) and value:
+        good = all(isinstance(v, int | float) and math.isfinite(v) for v in value)
     return None if good else "a list of degrees, START:STOP:COUNT, or a file"
 
 

@@ -11,7 +11,7 @@ from ..data.arrays import finite
 from ..data.counts import line_integrals, without_rings
 from ..data.ct_geometry import Geometry, read_geometry, settle
 from ..data.images import read_image
-from ..data.scans import Scan, read_scan, read_stack
+from ..data.scans import Scan, read_scan, read_stack, read_tiff_folder
 from ..data.sinograms import Sinogram, checked_sinogram, parse_angles
 from ..errors import InputError
 from ..reconstruct.axis import (
@@ -68,9 +68,10 @@ def measure(options: CTOptions, path: Path, listener: Listener = SILENT) -> Meas
     asked = asked_geometry(options)
     if options.simulate is not None:
         return _simulated(options, path, asked)
-    scan = (
-        read_tiff_folder_scan(path) if path.is_dir() else read_scan(path, options.array)
-    )
+    if path.is_dir():  # of TIFF files, one a view
+        scan = Scan(read_tiff_folder(path), path.name)
+    else:
+        scan = read_scan(path, options.array)
     angles = _angles(options, asked, scan)
     sinogram, notes, counted = _one_row(options, scan, angles, path)
     bins = sinogram.values.shape[1]
@@ -78,11 +79,13 @@ def measure(options: CTOptions, path: Path, listener: Listener = SILENT) -> Meas
     if options.offset is not None:
         if not abs(options.offset) < bins / 2:
             raise InputError(
-                f"`offset` (={options.offset}) must be less than half of the {bins} bins"
+                f"`offset` (={options.offset}) must be less than half of the {bins} "
+                "bins"
             )
         asked["axis"] = bins // 2 + options.offset
     geometry = settle(asked, bins)
     listener.progress("the axis of rotation", often=False)
+    sinogram = dataclasses.replace(sinogram, geometry=geometry)
     geometry, said, warned = with_axis(sinogram, geometry)
     data = dataclasses.replace(
         sinogram,
@@ -195,7 +198,8 @@ def with_axis(
         wrong = _noticed(data, geometry, make, found)
         return geometry, (), wrong
     if found is None and not _can_tell(data):
-        return geometry, (), ()
+        said = f"the axis of rotation is taken to be at column {geometry.axis:g}, the "
+        return geometry, (f"{said}middle: these views cannot tell",), ()
     if found is None:
         by = "views held out"
         found = by_held_out_views(data.values, data.angles, make)
@@ -212,7 +216,10 @@ def with_axis(
 def _can_tell(data: Sinogram) -> bool:
     """Whether half of the views can be held against the other half."""
     views, bins = data.values.shape
-    return views >= 12 and bins >= 64 and float(np.ptp(data.angles)) >= 60
+    fan = data.geometry is not None and data.geometry.type == "fan"
+    order = np.sort(data.angles % 360)
+    turned = 360 - np.diff(order, append=order[0] + 360).max()
+    return views >= 12 and bins >= 64 and turned >= (180 if fan else 120)
 
 
 def _noticed(

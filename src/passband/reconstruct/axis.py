@@ -58,11 +58,11 @@ def by_opposite_views(
         return float(np.mean((here - there) ** 2) / (np.mean(here**2) + 1e-30))
 
     whole = np.arange(-int(0.6 * bins), int(0.6 * bins) + 1)
-    start = whole[int(np.argmin([error(m) for m in whole]))]
+    start = whole[int(np.argmin([error(float(m)) for m in whole]))]
     # Between two bins views are averaged, which lowers noise, and the error with it:
     # a curve through whole moves is not drawn towards halves.
     near = np.arange(start - 3, start + 4)
-    move = _lowest(near, np.array([error(m) for m in near]))
+    move = _lowest(near, np.array([error(float(m)) for m in near]))
     return float((bins - 1 + move) / 2)
 
 
