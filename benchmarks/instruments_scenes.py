@@ -48,7 +48,9 @@ def fern(asked: dict[str, Any], pictures: Path | None) -> dict[str, Any]:
         for photograph, one, far in zip(scene.test.pixels, seen, depth, strict=True):
             grey = np.nan_to_num(scene.space.near / far) * 255
             shade = np.repeat(grey[..., None], 3, axis=2)
-            rows.append(np.concatenate([photograph, 255 * np.clip(one, 0, 1), shade], 1))
+            rows.append(
+                np.concatenate([photograph, 255 * np.clip(one, 0, 1), shade], 1)
+            )
         _save(pictures / "fern.png", np.concatenate(rows))
     return found
 

@@ -247,7 +247,7 @@ WRONG = {
         lambda f: (f / "cameras.bin").write_bytes(
             (f / "cameras.bin").read_bytes() + b"more"), "after its end"),
     "a fisheye": (
-        lambda f: repack(f / "cameras.bin", 12, "<i", 5), "OPENCV_FISHEYE; .*undistort"),
+        lambda f: repack(f / "cameras.bin", 12, "<i", 5), "FISHEYE; .*undistort"),
     "an unknown model": (
         lambda f: repack(f / "cameras.bin", 12, "<i", 99), "model 99"),
     "no focal length": (

@@ -1,7 +1,7 @@
 """Forward-facing scenes in the coordinates of one camera: its picture and disparity.
 
-Normalised device coordinates, as NeRF uses them for scenes that all cameras look at from
-one side: what is far off takes little room, and every straight ray stays straight.
+Normalised device coordinates, as NeRF uses them for scenes that all cameras look at
+from one side: what is far off takes little room, and every straight ray stays straight.
 """
 
 from dataclasses import dataclass

@@ -43,7 +43,7 @@ def read_poses_bounds(path: Path) -> PosesBounds:
     if (off > 1e-2).any() or (np.linalg.det(turn) < 0).any():
         bad = int(np.argmax((off > 1e-2) | (np.linalg.det(turn) < 0)))
         raise InputError(
-            f"`{path}`: picture {bad} has no rotation; are the axes [down, right, back]?"
+            f"`{path}`: picture {bad} has no rotation of axes [down, right, back]"
         )
     rows, columns, focal = (both[:, k, 4] for k in range(3))
     if (rows != rows[0]).any() or (columns != columns[0]).any():

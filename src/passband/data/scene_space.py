@@ -64,8 +64,8 @@ class Space:
 
     @property
     def ndc(self) -> Float[np.ndarray, "4"] | None:
-        """What `forward.render.ndc` needs: near, s, and how much of disparity and of the
-        field's third coordinate a unit of the ray parameter is."""
+        """What `forward.render.ndc` needs: near, s, and how much of disparity and of
+        the field's third coordinate a unit of the ray parameter is."""
         if self.frustum is None:
             return None
         disparity = 1 - self.near / self.far
@@ -75,7 +75,7 @@ class Space:
         """Depth in the world at a ray parameter; in a frustum, from its camera."""
         if self.frustum is None:
             return t / self.stretch
-        return self.near / (1 - t / DEPTH * (1 - self.near / self.far))
+        return np.asarray(self.near / (1 - t / DEPTH * (1 - self.near / self.far)))
 
 
 def settle(

@@ -25,7 +25,7 @@ class Depths(NamedTuple):
 def seen_depths(
     points: np.ndarray, poses: np.ndarray, lens: np.ndarray, size: tuple[int, int]
 ) -> Depths | None:
-    """Of the points that each camera has in its picture; None where they are too few."""
+    """Of the points that each camera has in its picture; None if they are too few."""
     found, inside = [], np.zeros(len(points), bool)
     for pose, one in zip(poses, lens, strict=True):
         pixels, depth = project(points, pose, one)
