@@ -41,7 +41,8 @@ OnLog = Callable[[dict[str, float]], bool | None]
 SUFFIXES = {
     ".png": "image", ".jpg": "image", ".jpeg": "image", ".tif": "image",
     ".tiff": "image", ".wav": "signal", ".csv": "signal", ".ply": "shape",
-    ".obj": "shape", ".stl": "shape", ".npz": "shape",
+    ".obj": "shape", ".stl": "shape", ".npz": "shape", ".gif": "video",
+    ".mp4": "video", ".mov": "video",
 }  # fmt: skip
 OTHER_WORDS = {
     "optimizer": "optimiser", "learning_rate": "lr", "rate": "lr", "key": "seed",
