@@ -100,7 +100,8 @@ class SignalOptions(TrainOptions):
 
 @dataclasses.dataclass(frozen=True)
 class ShapeOptions(TrainOptions):
-    """Fit a solid (PLY, OBJ, STL, NPZ): a field from (x, y, z) to inside or outside.
+    """Fit a solid (PLY, OBJ, STL, NPZ): a field from (x, y, z) to inside or outside, or
+    to the signed distance.
 
     The mesh is moved into the unit cube, so a scale is in cycles per side of it; a
     rendered mesh comes back where it stood. Labels of points are made once for a mesh
@@ -125,6 +126,12 @@ class ShapeOptions(TrainOptions):
     )
     layers: int = option(
         8, "dense layers, the output layer counted", least=1, most=1000
+    )
+    target: str = option(
+        "occupancy",
+        "what is learned: occupancy (the paper's) or sdf, the signed distance in the "
+        "mesh's units, negative inside",
+        choices=("occupancy", "sdf"),
     )
     labels: str | None = option(
         None, "labels of this mesh made elsewhere", metavar="FILE", path=True
