@@ -45,7 +45,7 @@ def test_transmissions_need_no_flats():
 
 def test_bad_pixels_are_told_and_filled():
     counts, flats, darks = counted(), FLATS.copy(), DARKS.copy()
-    flats[:, 7] = darks[:, 7] + 5  # dead
+    flats[:, 7] = DARK[7] + 5  # dead
     darks[:, 20] = 15_000  # hot
     counts[:, 41] = 9_999  # stuck
     found = line_integrals(counts, flats, darks, name="`a.h5`")
@@ -69,7 +69,7 @@ def test_rays_that_lost_everything_stay_finite():
     [
         ({"flats": DARKS[:, ::-1] - 50}, "are they swapped"),
         ({"flats": None}, "`flats` are missing"),
-        ({"counts": 10 * FLATS}, "of another exposure"),
+        ({"counts": 10 * counted()}, "of another exposure"),
     ],
 )
 def test_counts_that_cannot_be_are_refused(change, message):
