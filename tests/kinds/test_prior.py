@@ -13,9 +13,9 @@ from passband.cli.main import main
 from passband.errors import InputError
 from passband.export.report import write_report
 from passband.kinds.ct import CTKind
+from passband.kinds.ct_options import CTOptions
 from passband.kinds.fit import fit
 from passband.kinds.kind import TrialSize
-from passband.kinds.options import CTOptions
 from passband.kinds.prior import Prior, parse_prior, with_usual_prior
 from passband.kinds.resume import resumed_options
 from passband.tuning.prior import LADDER, _further

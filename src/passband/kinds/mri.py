@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..data.kspace_files import parts_of
 from ..data.masks import hold_out
 from ..domain import check_count, extent_of, xy
 from ..field import Field
@@ -49,7 +50,8 @@ from .kind import (
 from .model_facts import shape_of
 from .mri_figures import kspace, middle_slice, slices
 from .mri_measurement import Measurement, measurement
-from .options import MriOptions, TrainOptions
+from .mri_options import MriOptions
+from .options import TrainOptions
 from .pace import points_in
 from .prior import with_prior
 from .render_volume import place_of, render_volume
@@ -90,16 +92,17 @@ class MriKind(Kind):
 
     @classmethod
     def inputs(cls, options: MriOptions) -> list[Path]:
-        word = options.mask if options.mask not in ("gaussian", "uniform") else None
-        more = [word, options.sens, options.truth]
-        return [cls.source(options), *(Path(p) for p in more if p is not None)]
+        words = ("gaussian", "uniform", "estimate", "learn", "rss", None)
+        given = (options.mask, options.sens, options.truth)
+        files = [cls.source(options), *(Path(p) for p in given if p not in words)]
+        return [file for one in files for file in parts_of(one)]
 
     @classmethod
     def read(cls, options: MriOptions, listener: Listener = SILENT) -> "MriKind":
         del listener
         data = measurement(options)
         check_count(math.prod(data.sides), f"`{cls.source(options)}`")
-        return cls(options, data.name, data, warnings=data.warnings)
+        return cls(options, data.name, data, warnings=data.warnings, notes=data.notes)
 
     def default_mapping(self) -> str:
         return CPU_MAPPING if on_cpu() else "gaussian:auto"
@@ -185,7 +188,9 @@ class MriKind(Kind):
     def trials(self, asked: TrainOptions, size: TrialSize) -> Problem:
         data = self.data
         if data.test_mask is None:
-            train, test = hold_out(data.train_mask, HOLDOUT, seed=asked.seed)
+            train, test = hold_out(
+                data.train_mask, HOLDOUT, seed=asked.seed, spare=data.spare
+            )
             data = dataclasses.replace(data, train_mask=train, test_mask=test)
         sides = coarser(data.sides, size.points)
         task = self._task(data.cropped(sides), None)
@@ -343,11 +348,11 @@ class MriKind(Kind):
         truth = self.data.truth
         found: dict[str, float] = {}
         if truth is not None:
-            ours = image[..., 0] + 1j * image[..., 1] if self.data.pair else image
-            known = truth.astype(np.complex64) if self.data.pair else truth
-            found = against(
-                self.data.high * ours, known, data_range=float(np.abs(truth).max())
-            )
+            ours = self.data.high * image
+            if self.data.pair:  # a truth without a phase says nothing of it
+                ours = ours[..., 0] + 1j * ours[..., 1]
+                ours = ours if np.iscomplexobj(truth) else np.abs(ours)
+            found = against(ours, truth, data_range=float(np.abs(truth).max()))
         return found | task.errors(image)
 
     @classmethod
