@@ -133,8 +133,8 @@ def main() -> None:
                 results.append(run(name, words | more, sens, asked.pictures))
                 print(json.dumps(results[-1]), flush=True)
                 if asked.json:
-                    about = {"device": device_name(), "python": platform.python_version()}
-                    text = json.dumps({"machine": about, "runs": results}, indent=1)
+                    where = {"device": device_name(), "system": platform.platform()}
+                    text = json.dumps({"machine": where, "runs": results}, indent=1)
                     Path(asked.json).write_text(text + "\n")
 
 

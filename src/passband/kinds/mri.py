@@ -195,7 +195,7 @@ class MriKind(Kind):
         sides = coarser(data.sides, size.points)
         task = self._task(data.cropped(sides), None)
         guess = kspace_guess(data.measured, data.train_mask, task.extent)
-        if on_cpu():
+        if on_cpu() and len(sides) == 3:
             guess = min(guess, CPU_GUESS)
         network = self.network()
         # The network is a CPU's already where the options leave its width to the kind.
