@@ -21,6 +21,7 @@ The samples of the centre, which the maps are made from, always train.
 """
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -125,17 +126,15 @@ def main() -> None:
     results = []
     with tempfile.TemporaryDirectory() as scratch:
         found = cases(Path(os.environ["PASSBAND_DATA"]), Path(scratch))
-        for name, words in found.items():
-            if asked.only and name not in asked.only:
-                continue
-            for sens in asked.maps:
-                more = {} if asked.steps is None else {"steps": asked.steps}
-                results.append(run(name, words | more, sens, asked.pictures))
-                print(json.dumps(results[-1]), flush=True)
-                if asked.json:
-                    where = {"device": device_name(), "system": platform.platform()}
-                    text = json.dumps({"machine": where, "runs": results}, indent=1)
-                    Path(asked.json).write_text(text + "\n")
+        wanted = [name for name in found if not asked.only or name in asked.only]
+        for sens, name in itertools.product(asked.maps, wanted):
+            more = {} if asked.steps is None else {"steps": asked.steps}
+            results.append(run(name, found[name] | more, sens, asked.pictures))
+            print(json.dumps(results[-1]), flush=True)
+            if asked.json:
+                where = {"device": device_name(), "system": platform.platform()}
+                text = json.dumps({"machine": where, "runs": results}, indent=1)
+                Path(asked.json).write_text(text + "\n")
 
 
 if __name__ == "__main__":
