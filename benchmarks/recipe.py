@@ -26,7 +26,7 @@ from recipe_sets import SETS, Scores, Set
 from passband.field import Field, make_field
 from passband.train import driver
 from passband.train.device import device_name
-from passband.train.muon import FEW, JORDAN, muon_of_matrices
+from passband.train.muon import FEW, JORDAN, MORE, muon_of_matrices
 from passband.train.optimisers import adam, optimiser, weight_matrices
 from passband.train.schedules import schedule
 from passband.version import __version__
@@ -38,6 +38,7 @@ ITERATIONS = {
         (8.0934, -23.6205, 17.4462), (3.6366, -2.7219, 0.5365),
         (2.6613, -1.9772, 0.4526),
     ),
+    "4": MORE,
     "2": ((7.3625, -20.7434, 15.1606), (2.9175, -2.1824, 0.4755)),
 }  # fmt: skip
 

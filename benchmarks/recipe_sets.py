@@ -127,8 +127,6 @@ def lego(train: bool, small: bool) -> Set:
 
 def mesh(train: bool, small: bool) -> Set:
     setting = shape_study.STUDY.sizes[Preset.SMOKE if small else Preset.FULL]
-    if not small:
-        setting = dataclasses.replace(setting, blocks=512)
     name = setting.validation if train else setting.tests[0]
     labels = shape_study.labelled(name, setting).labels
     task = shape_study.task_of(name, setting)

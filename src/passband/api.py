@@ -124,7 +124,7 @@ def fit(
         recipe: how it trains where nothing else is asked: "modern" (the default: Muon
             with a rate that falls to 0 along a cosine) or "paper" (2020: Adam).
         lr: learning rate; by default the recipe's for this kind and mapping.
-        optimiser: "muon", "adam", "sgd", "adamw", or any of optax, such as
+        optimiser: "muon", "muon4", "adam", "sgd", "adamw", or any of optax, such as
             `optax.adam(1e-3)`, which has its own rate: `lr` is then left out.
         schedule: "constant", "cosine" or "decay".
         activation: of the hidden layers: "relu" (the default), "sine", "finer",

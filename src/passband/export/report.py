@@ -172,11 +172,14 @@ def _prior(prior: Mapping[str, Any] | None) -> list[str]:
         return []
     tried, weight = prior["tried"], prior["weight"]
     said = f"Total variation of the field, with a weight of {weight:g}."
-    if not weight:
+    if tried and not weight:
         said = "None: no weight of total variation predicts what was held out better."
     if not tried:
         return ["<h2>Prior</h2>", f'<p class="note">{html.escape(said)}</p>']
-    said += " Relative errors of what was held out, after a short training with each:"
+    said += (
+        " Relative errors of what was held out after a short training with each; a "
+        "longer one asks for less than the best of these:"
+    )
     rows = [(f"weight {name}", f"{error:.2%}") for name, error in tried.items()]
     return [
         "<h2>Prior</h2>", f'<p class="note">{html.escape(said)}</p>', html.table(rows)

@@ -9,6 +9,7 @@ import numpy as np
 from ..mappings import Basic, NoMapping
 from ..mappings import Mapping as FeatureMapping
 from ..train.memory import parse_bytes
+from ..train.optimisers import MUONS
 from .kind import History, Training, TrialSize
 from .options import TrainOptions
 from .recipe import RECIPES
@@ -39,6 +40,7 @@ def resolve(
     batch: int,
     lr: float,
     muon_lr: float = MUON_LR,
+    muon: str = "muon",
     schedule: str = "constant",
     width: int | None = None,
 ) -> Training:
@@ -46,15 +48,17 @@ def resolve(
 
     Args:
         lr: of all optimisers but Muon, the paper's.
+        muon: the Muon of the modern recipe.
         schedule: the paper's.
     """
     recipe = RECIPES[asked.recipe]
-    optimiser = asked.optimiser or recipe.optimiser
+    usual = muon if recipe.optimiser == "muon" else recipe.optimiser
+    optimiser = asked.optimiser or usual
     room = None if asked.max_memory is None else parse_bytes(asked.max_memory)
     return Training(
         mapping=mapping,
         steps=asked.steps or steps,
-        lr=asked.lr or (muon_lr if optimiser == "muon" else lr),
+        lr=asked.lr or (muon_lr if optimiser in MUONS else lr),
         optimiser=optimiser,
         schedule=asked.schedule or recipe.schedule or schedule,
         activation=asked.activation,
@@ -72,7 +76,7 @@ def resolve(
 
 def modern(asked: TrainOptions) -> bool:
     """Whether the modern recipe's optimiser is what trains."""
-    return (asked.optimiser or RECIPES[asked.recipe].optimiser) == "muon"
+    return (asked.optimiser or RECIPES[asked.recipe].optimiser) in MUONS
 
 
 def on_cpu() -> bool:

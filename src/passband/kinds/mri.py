@@ -116,7 +116,9 @@ class MriKind(Kind):
             # Of the default steps, so that fewer take less time on the same grid.
             steps = int(np.clip(points // count, 300, STEPS))
             batch = min(count, points // steps)
-        return resolve(asked, mapping, steps=steps, batch=batch, lr=lr, muon_lr=2e-3)
+        return resolve(
+            asked, mapping, steps=steps, batch=batch, lr=lr, muon_lr=2e-3, muon="muon4"
+        )
 
     def _cpu_points(self, asked: TrainOptions, mapping: Mapping) -> int:
         """Voxels that 2 cores train on in time: more, the smaller the network is."""

@@ -34,7 +34,7 @@ class TrainOptions:
         None, "learning rate (default: the recipe's)", above=0, most=1e30
     )
     optimiser: str | tuple | None = option(
-        None, "what moves the weights: muon, adam, sgd, adamw (default: the recipe's)",
+        None, "what moves the weights: muon, muon4, adam, sgd, adamw (recipe's)",
         metavar="NAME",
     )  # fmt: skip
     schedule: str | None = option(

@@ -23,9 +23,9 @@ from .defaults import on_cpu
 from .kind import SILENT, Kind, Listener, Training, TrialSize
 from .options import InstrumentOptions, TrainOptions
 
-CPU_STEPS, CPU_FLOP = 240, 8e11
-"""Of a trial on a CPU: its steps at most, and their work. Two cores do it in 6 s, and
-mostly four are enough."""
+CPU_STEPS, CPU_FLOP, CPU_LEAST = 200, 6e11, 1024
+"""Of a trial on a CPU: its steps at most, their work, and the points of its grid at
+least. Two cores do it in 5 s, and mostly four or six trials are enough."""
 LOOKS = 8
 """Looks at the held-out error in a trial."""
 T = TypeVar("T", CTTask, MriTask, LinearTask)
@@ -61,15 +61,15 @@ class Prior:
 
     def summary(self) -> str:
         """For people: what was chosen, and what it was chosen by."""
-        without, best = (self.tried[_name(w)] for w in (0.0, self.weight or 0.0))
+        without, best = self.tried[_name(0.0)], min(self.tried.values())
         if not self.weight:
             return (
                 "prior tv: no weight of total variation predicts what was held out as "
                 f"well as none ({without:.2%} off); it is left out"
             )
         return (
-            f"prior {self.word}: of {len(self.tried)} weights the one that predicts "
-            f"what was held out best ({best:.2%} off, {without:.2%} without it)"
+            f"prior {self.word}: chosen of {len(self.tried)} weights; what was held "
+            f"out is {best:.2%} off with the best, {without:.2%} without"
         )
 
 
@@ -106,10 +106,7 @@ def asked_prior(kind: Kind, asked: TrainOptions) -> Prior | None:
     word = _usual(kind, asked) if asked.prior is None else asked.prior
     found = parse_prior(word)
     if found is None and asked.holdout == 0:
-        raise InputError(
-            f"`prior` (={word}) has its weight chosen on measurements held out, and "
-            "`holdout` is 0; hold some out, or give a weight, such as tv:0.0001"
-        )
+        return _nothing_held_out(asked, "`holdout` is 0; hold some out, or")
     return found
 
 
@@ -120,6 +117,16 @@ def _usual(kind: Kind, asked: InstrumentOptions) -> str:
         return "none"
     given = on_cpu() or asked.holdout == 0
     return f"tv:{kind.usual_tv:g}" if given else "tv"
+
+
+def _nothing_held_out(asked: InstrumentOptions, why: str) -> Prior:
+    """No prior, unless one was asked for."""
+    if asked.prior is None:
+        return Prior()
+    raise InputError(
+        f"`prior` (={asked.prior}) has its weight chosen by measurements held out, and "
+        f"{why} give a weight, such as tv:0.0001"
+    )
 
 
 def choose_prior(
@@ -141,8 +148,8 @@ def choose_prior(
         tried = {} if config is None else config.get("prior_tried", {})
         return dataclasses.replace(found, tried=tried)
     listener.progress("choosing the weight of the prior", often=False)
-    steps = CPU_STEPS if on_cpu() else kind.gpu_trials.steps
-    steps = min(steps, asked.steps or steps)
+    whole = kind.training(asked, mapping).steps
+    steps = min(CPU_STEPS if on_cpu() else kind.gpu_trials.steps, whole)
     every = max(1, steps // LOOKS)
     steps -= steps % every
     training = kind.training(dataclasses.replace(asked, steps=steps), mapping)
@@ -150,10 +157,8 @@ def choose_prior(
     field = training.draw(kind.network(training), field_key)
     problem = kind.trials(asked, TrialSize(steps, _points(kind, field, steps)))
     if not isinstance(problem.held, HeldMeasured):
-        raise InputError(
-            "there are too few measurements to hold some out, which `prior` (=tv) has "
-            "its weight chosen on; give a weight, such as tv:0.0001"
-        )
+        assert isinstance(asked, InstrumentOptions)
+        return _nothing_held_out(asked, "there are too few;")
     weight, errors = choose_weight(
         problem.held,
         field,
@@ -163,6 +168,7 @@ def choose_prior(
             every=every,
             precision=training.precision,
         ),
+        steps=whole,
         key=key,
         optimiser=optimiser(training.optimiser),
         progress=lambda text: listener.progress(f"choosing a prior: {text}"),
@@ -173,10 +179,10 @@ def choose_prior(
 
 
 def _points(kind: Kind, field: Field, steps: int) -> int:
-    """Of the grid of a trial: of the fit's own network, which a smaller one, that
-    learns less by heart, does not stand for."""
+    """Of the grid of a trial. The network is the fit's own: a smaller one learns less
+    by heart, and asks for another weight."""
     if on_cpu():
-        return int(CPU_FLOP / (steps * flop_of(field, 1)))
+        return max(CPU_LEAST, int(CPU_FLOP / (steps * flop_of(field, 1))))
     return kind.gpu_trials.points
 
 

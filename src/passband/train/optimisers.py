@@ -13,7 +13,7 @@ import optax
 from jaxtyping import PyTree
 
 from ..errors import InputError, unknown_word
-from .muon import muon_of_matrices
+from .muon import FEW, MORE, Coefficients, muon_of_matrices
 
 MUON_SHARE = 10.0
 """Muon's rate of the weight matrices over Adam's of all else: Adam's customary 1e-3
@@ -58,7 +58,18 @@ def adamw() -> optax.GradientTransformation:
 def muon() -> optax.GradientTransformation:
     """Momentum of the weight matrices made orthogonal by Newton-Schulz (Jordan 2024),
     at 10 times the rate; Adam for biases and a trained encoding."""
-    matrices = optax.chain(muon_of_matrices(), optax.scale(MUON_SHARE))
+    return _muon(FEW)
+
+
+@functools.cache
+def muon4() -> optax.GradientTransformation:
+    """Muon whose fourth iteration reaches singular values five times smaller: worth 0.4
+    dB to MRI, and the death of some scenes and shapes."""
+    return _muon(MORE)
+
+
+def _muon(coefficients: Coefficients) -> optax.GradientTransformation:
+    matrices = optax.chain(muon_of_matrices(coefficients), optax.scale(MUON_SHARE))
     return optax.partition({True: matrices, False: adam()}, weight_matrices)
 
 
@@ -81,8 +92,13 @@ OPTIMISERS = {
             f"Muon at {MUON_SHARE:g} x lr for weight matrices, Adam at lr for the rest",
             muon,
         ),
+        Optimiser("muon4", "Muon with a fourth Newton-Schulz iteration", muon4),
     )
 }
+
+
+MUONS = frozenset({"muon", "muon4"})
+"""Those that take the modern recipe's rate."""
 
 
 def optimiser(
