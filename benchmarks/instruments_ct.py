@@ -12,9 +12,9 @@
 
 Each method has the same views, and the same few of them to stop or weigh by
 (`holdout`). The error is |predicted - measured| / |measured| over the views held out,
-all of them seen through one projector on the picture's pixels. For the disc, the picture
-is thresholded by Otsu's method and compared with the challenge's segmentation by
-Matthews' correlation.
+all of them seen through one projector on the picture's pixels. For the disc, the
+picture is thresholded by Otsu's method and compared with the challenge's segmentation
+by Matthews' correlation.
 """
 
 import argparse
