@@ -111,9 +111,7 @@ def run(name: str, args: argparse.Namespace, folder: str) -> dict[str, Any]:
     }  # fmt: skip
     pictures: dict[str, np.ndarray] = {}
 
-    def judge(
-        method: str, density: np.ndarray, seconds: float, more: Any = None
-    ) -> None:
+    def judge(method: str, density: np.ndarray, seconds: float, **more: Any) -> None:
         seen = geometry.side * np.asarray(see(jnp.asarray(density, jnp.float32)))
         found = {
             "error_held_out": float(np.linalg.norm(seen - held) / np.linalg.norm(held)),
@@ -121,7 +119,7 @@ def run(name: str, args: argparse.Namespace, folder: str) -> dict[str, Any]:
         }
         if truth is not None:
             found["matthews"] = matthews(density > threshold_otsu(density), truth)
-        result["methods"][method] = found | more
+        result["methods"][method] = {**found, **more}
         pictures[method] = density
         print(name, method, found, flush=True)
 
@@ -151,9 +149,10 @@ def run(name: str, args: argparse.Namespace, folder: str) -> dict[str, Any]:
     result["methods"]["network"]["error of model.measure"] = float(seen)
     classical("TV")
     if args.pictures:
-        folder = Path(args.pictures)
-        folder.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(folder / f"{name}.npz", **pictures)
+        place = Path(args.pictures)
+        place.mkdir(parents=True, exist_ok=True)
+        for method, picture in pictures.items():
+            np.save(place / f"{name}-{method}.npy", picture)
     return result
 
 

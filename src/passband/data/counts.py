@@ -25,8 +25,8 @@ class Integrals(NamedTuple):
 
 def line_integrals(
     counts: Shaped[np.ndarray, "views bins"],
-    flats: Shaped[np.ndarray, "k bins"] | None,
-    darks: Shaped[np.ndarray, "k bins"] | None,
+    flats: Shaped[np.ndarray, "flats bins"] | None,
+    darks: Shaped[np.ndarray, "darks bins"] | None,
     *,
     blank: float | None = None,
     name: str = "the scan",

@@ -71,8 +71,8 @@ class Scan:
     name: str
     angles: np.ndarray | None = None
     """In degrees."""
-    flats: Shaped[np.ndarray, "k rows bins"] | None = None
-    darks: Shaped[np.ndarray, "k rows bins"] | None = None
+    flats: Shaped[np.ndarray, "flats rows bins"] | None = None
+    darks: Shaped[np.ndarray, "darks rows bins"] | None = None
     geometry: dict[str, Any] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     flat: bool = False
@@ -261,7 +261,8 @@ def _with_blanks(path: Path, scan: Scan, found: dict[str, Any]) -> Scan:
     for name in ("flats", "darks"):
         if name in found:
             one = np.asarray(found[name])
-            one = one.reshape(-1, rows, bins) if one.size % (rows * bins) == 0 else one
+            if one.ndim == 2:  # one picture, or one row of several
+                one = one[None] if one.shape == (rows, bins) else one[:, None]
             if one.shape[1:] != (rows, bins):
                 raise InputError(
                     f"`{path}`: the {name} have shape {one.shape} and the projections "
