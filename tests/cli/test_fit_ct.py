@@ -105,11 +105,11 @@ def test_a_transposed_sinogram_is_taken_as_it_was_meant(scan):
     [
         (["scan.npy"], "`--angles` is missing; such as 0:180:20"),
         (["scan.npy", "--angles", "0:180:9"], "`--angles` (=0:180:9) gives 9"),
-        ([], "SINOGRAM is missing"),
+        ([], "SCAN is missing"),
         (["scan.npy", "--simulate", "discs.npy"], "exclude each other"),
         (
             ["scan.npy", "--angles", "0:180:16", "--offset", "99"],
-            "`--offset` (=99.0) must be less than the 32 bins",
+            "`--offset` (=99.0) must be less than half of the 32 bins",
         ),
     ],
 )

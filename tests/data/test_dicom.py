@@ -5,13 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pydicom
 import pytest
 from nibabel.loadsave import load
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.encaps import encapsulate
 from pydicom.sequence import Sequence
-from pydicom.uid import ExplicitVRLittleEndian, JPEGBaseline8Bit, generate_uid
+from pydicom.uid import (
+    ExplicitVRLittleEndian,
+    JPEGBaseline8Bit,
+    MRImageStorage,
+    generate_uid,
+)
 
 from passband.data import dicom
 from passband.data.images import read_image
@@ -29,7 +33,7 @@ def write(path: Path, pixels: np.ndarray, syntax: Any = None, **tags: Any) -> Pa
     """By pydicom's own writer."""
     meta = FileMetaDataset()
     meta.TransferSyntaxUID = syntax or ExplicitVRLittleEndian
-    meta.MediaStorageSOPClassUID = pydicom.uid.MRImageStorage
+    meta.MediaStorageSOPClassUID = MRImageStorage
     meta.MediaStorageSOPInstanceUID = generate_uid()
     data = Dataset()
     data.file_meta = meta

@@ -1,5 +1,7 @@
 """Sensitivities of coils from k-space, against SigPy's and against the true ones."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -57,7 +59,7 @@ def test_espirit_is_sigpys():
     assert widths == (20, 18)
     box = np.fft.ifftshift(in_box(mask.shape, (18, 18)))  # SigPy's is a square
     ours = espirit(samples, box, kernel=5)
-    theirs = sigpy.mri.app.EspiritCalib(
+    theirs: Any = sigpy.mri.app.EspiritCalib(
         to_centred(samples, mask.shape), calib_width=18, thresh=0.02,
         kernel_width=5, crop=0.9, max_iter=80, show_pbar=False,
     ).run()  # fmt: skip

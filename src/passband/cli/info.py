@@ -19,7 +19,7 @@ def run(options: Options, given: set[str]) -> int:
     """Print the header of a model and the shapes of its layers."""
     from .device import prepare
 
-    prepare("cpu")
+    prepare("cpu", keep=False)
     from ..model_file import load_with_info, model_path
     from .console import Console
 

@@ -10,7 +10,7 @@ from jaxtyping import Float, Float32, Shaped
 from ..atomic_write import atomic_write
 from ..errors import InputError
 from ..file_gate import open_file, reader
-from . import dicom, raster, tiff
+from . import dicom, raster
 from .arrays import read_npy, stored, write_npy
 
 PICTURE = "a PNG, JPEG, TIFF, DICOM or NPY file"
@@ -60,6 +60,8 @@ def read_image(path: Path) -> Image:
     elif kind == "dicom":
         values = dicom.read_picture(path)
     elif kind == "tiff":
+        from . import tiff  # takes 50 ms to import
+
         values = tiff.read_tiff(path)
     else:
         values = raster.read_raster(path)
@@ -158,6 +160,8 @@ def write_image(
         if suffix == ".png":
             raster.write_png(part, pixels)
         else:
+            from . import tiff
+
             tiff.write_tiff(part, pixels)
 
 

@@ -13,19 +13,24 @@ from . import hdf5
 
 WHAT = "a MATLAB file"
 _COMPRESSED = 15  # the kind of an element that is packed
+LONGEST_TEXT = 1000
 _DEEPEST = 4  # structs inside structs
 
 
 @reader(WHAT)
-def read_matlab(path: Path) -> dict[str, np.ndarray]:
+def read_matlab(path: Path, *, texts: bool = False) -> dict[str, Any]:
     """Every array of numbers, by its name; a struct's are `struct.field`.
 
     Axes are in MATLAB's order in both versions.
+
+    Args:
+        texts: strings too, as such.
     """
     found = _read_hdf5(path) if hdf5.is_hdf5(path) else _read_classic(path)
-    if not found:
+    arrays = {k: v for k, v in found.items() if isinstance(v, np.ndarray)}
+    if not arrays:
         raise InputError(f"`{path}` holds no array of numbers")
-    return found
+    return found if texts else arrays
 
 
 def chosen(
@@ -55,14 +60,14 @@ def _listed(arrays: dict[str, np.ndarray]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if names[8:] else "")
 
 
-def _read_classic(path: Path) -> dict[str, np.ndarray]:
+def _read_classic(path: Path) -> dict[str, Any]:
     from scipy.io import loadmat
 
     size = path.stat().st_size
     check_cost(path, 3 * _unpacked(path), size, "so many bytes unpacked")
     with open_file(path, WHAT) as stream:
         content = loadmat(stream, struct_as_record=False, squeeze_me=False)
-    found: dict[str, np.ndarray] = {}
+    found: dict[str, Any] = {}
     for name, value in content.items():
         if not name.startswith("__"):
             _collect(found, name, value, 0)
@@ -89,7 +94,7 @@ def _unpacked(path: Path) -> int:
     return size + total
 
 
-def _collect(found: dict[str, np.ndarray], name: str, value: Any, depth: int) -> None:
+def _collect(found: dict[str, Any], name: str, value: Any, depth: int) -> None:
     """The numeric arrays of a variable: itself, or the fields of a struct."""
     fields = getattr(value, "_fieldnames", None)
     if fields is not None and depth < _DEEPEST:
@@ -98,12 +103,14 @@ def _collect(found: dict[str, np.ndarray], name: str, value: Any, depth: int) ->
     elif isinstance(value, np.ndarray):
         if value.dtype.kind in "buifc" and value.size:
             found[name] = value
+        elif value.dtype.kind == "U" and value.size == 1:
+            found[name] = str(value.flat[0])
         elif value.dtype == object and value.size == 1:
             _collect(found, name, value.flat[0], depth)
 
 
-def _read_hdf5(path: Path) -> dict[str, np.ndarray]:
-    found: dict[str, np.ndarray] = {}
+def _read_hdf5(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     room = 0
     with hdf5.open_hdf5(path) as file:
         for name in hdf5.names(file):
@@ -111,9 +118,13 @@ def _read_hdf5(path: Path) -> dict[str, np.ndarray]:
             numeric = data.dtype.kind in "buif" or data.dtype.names is not None
             if name.startswith("#refs#") or not numeric or not data.shape:
                 continue
-            if data.attrs.get("MATLAB_empty", 0) or _is_text(data):
+            if data.attrs.get("MATLAB_empty", 0):
                 continue
             hdf5.checked(path, data, name)
+            if _is_text(data):
+                codes = np.ravel(data[()])[:LONGEST_TEXT]
+                found[name.replace("/", ".")] = "".join(chr(int(c)) for c in codes)
+                continue
             room += 3 * data.size * data.dtype.itemsize
             check_cost(path, room, path.stat().st_size, "so many arrays")
             found[name.replace("/", ".")] = hdf5.numbers(data[()]).T

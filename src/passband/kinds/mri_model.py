@@ -34,7 +34,7 @@ def about_of(data: Measurement, options: MriOptions) -> dict[str, Any]:
         "norm": options.norm,
     }
     if data.maps is not None:
-        about["maps"] = np.stack([data.maps.real, data.maps.imag], axis=-1)
+        about["maps"] = np.stack([np.real(data.maps), np.imag(data.maps)], axis=-1)
     return about
 
 

@@ -146,10 +146,10 @@ def ct_problem(
             dataclasses.replace(task, train_mask=jnp.asarray(train)), jnp.asarray(out)
         )
         blank = float(np.mean((sinogram[out] - sinogram[train].mean()) ** 2))
-    (views, bins), grid = sinogram.shape, task.forward.input_shape[0]
+    views, grid = len(sinogram), task.forward.input_shape[0]
     return Problem(
         name="rays", held=held, blank=blank, d=2, out=1, output="sigmoid",
-        guess=min(PER_VIEW * views, 0.1 * grid / 2), nyquist=bins / 2,
+        guess=min(PER_VIEW * views, 0.1 * grid / 2), nyquist=task.side / 2,
         coarse=ct_coarse(task) if blank > 0 else None, above=STRETCH,
         start=start, share=share, digest=_digest(sinogram, train, out, grid, start),
     )  # fmt: skip
