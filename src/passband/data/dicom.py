@@ -91,7 +91,7 @@ def read_frames(path: Path, *, volume: int | None = None) -> Stack:
     return _stacked(path, frames, volume)
 
 
-def read_series(folder: str | os.PathLike[str], *, volume: int | None = None) -> Stack:
+def series_of(folder: str | os.PathLike[str], *, volume: int | None = None) -> Stack:
     """The volume of all DICOM files in a folder, which must be of one series."""
     folder = Path(folder)
     what = "a folder of one DICOM series"

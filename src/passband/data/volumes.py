@@ -49,7 +49,7 @@ def volume_of(
     """The volume in a file (`read_volume`), or of a DICOM series in a folder."""
     if not os.path.isdir(path):
         return read_volume(path, allow_complex=allow_complex, volume=volume)
-    return _of_dicom(Path(path), dicom.read_series(path, volume=volume))
+    return _of_dicom(Path(path), dicom.series_of(path, volume=volume))
 
 
 @reader("a NIfTI, DICOM or NPY file")
