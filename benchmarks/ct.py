@@ -5,8 +5,9 @@
 
 Trainings of one network take turns, so that all meet the same load: on the densities
 themselves (the field's own forward and backward pass, with Adam), through the paper's
-nearest-neighbour projector, and through line integrals; then the first two as `--runs`
-networks in one program. The operators alone, and scikit-image's `radon`, stand beside.
+nearest-neighbour projector, and through line integrals of parallel rays and of fans;
+then the first two as `--runs` networks in one program. The operators alone, and
+scikit-image's `radon`, stand beside.
 """
 
 import argparse
@@ -24,6 +25,7 @@ import numpy as np
 from passband.data.phantoms import shepp_logan
 from passband.domain import grid_coords
 from passband.field import make_field
+from passband.forward.fan import fan
 from passband.forward.linear import LinearForward
 from passband.forward.radon import radon
 from passband.forward.radon_nearest import nearest_radon
@@ -85,10 +87,19 @@ def main() -> None:
     direct = RegressionTask(coords, head.reshape(-1, 1), jnp.float32(0), jnp.float32(1))
     nearest = nearest_radon(angles, args.side)
     lines = radon(angles, args.side, pixel=1 / args.side)
+    # Source, magnification and pitch of the Helsinki challenge's scanner.
+    distances: dict[str, Any] = {
+        "source_origin": 410.66, "source_detector": 553.74, "pitch": 0.2,
+    }  # fmt: skip
+    fans = {
+        name: fan(angles, args.side, arc=arc, unit=0.14832 * args.side, **distances)
+        for name, arc in (("fan, flat", False), ("fan, arc", True))
+    }
     tasks: dict[str, tuple[Task, int]] = {
         "field alone": (direct, 1),
         "nearest": (CTTask(nearest, nearest(head), None, args.side), 1),
         "lines": (CTTask(lines, lines(head), None, args.side), 1),
+        **{k: (CTTask(f, f(head), None, args.side), 1) for k, f in fans.items()},
     }
     if args.runs > 1:
         tasks["field alone, stacked"] = (direct, args.runs)
@@ -98,7 +109,8 @@ def main() -> None:
     for name, (task, runs) in tasks.items():
         calls[name], compiling[name] = training(task, args, runs)
     calls["nearest: A and its adjoint"] = operator(nearest)
-    calls["lines: A and its adjoint"] = operator(lines)
+    for name, forward in {"lines": lines, **fans}.items():
+        calls[f"{name}: A and its adjoint"] = operator(forward)
     spent: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
         call()
@@ -123,6 +135,8 @@ def main() -> None:
             "times the field alone": seconds[name] / seconds[base],
             "seconds for 1000 steps": 1e3 * seconds[name],
         }
+    for name in fans:
+        result[name]["times parallel rays"] = seconds[name] / seconds["lines"]
     for name in list(calls)[len(tasks) :]:
         result[name] = {"milliseconds": 1e3 * seconds[name]}
     result["scikit-image radon"] = {"milliseconds": 1e3 * _peer(head, angles)}

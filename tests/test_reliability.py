@@ -36,7 +36,7 @@ from passband.field import make_field
 from passband.file_gate import BEHIND, allowing, read_npy
 from passband.json_text import from_json
 from passband.kinds.ct import CTKind
-from passband.kinds.options import CTOptions
+from passband.kinds.ct_options import CTOptions
 from passband.kinds.resume import resumed_options
 from passband.labels.pool import load_labels, make_labels
 from passband.model_file import load, save

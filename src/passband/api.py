@@ -74,7 +74,11 @@ def read(path: Any, kind: str | None = None, **options: Any) -> Kind:
     row = row_of(name)
     if name not in KINDS:
         raise InputError(f"`kind` (={name}) has no files; give arrays to `pb.fit`")
-    given = {k: v for k, v in options.items() if v is not None}
+    given = {
+        k: str(v) if isinstance(v, Path) else v
+        for k, v in options.items()
+        if v is not None
+    }
     if path is not None:
         given["file"] = str(path)
     asked = make_options(row.options, _known(given))

@@ -9,6 +9,7 @@ header claims, `read_bytes`, `read_json`, `read_npy` and `read_npz` are bounded 
 import contextlib
 import contextvars
 import functools
+import importlib
 import io
 import logging
 import math
@@ -40,7 +41,7 @@ LONGEST_TEXT = 256 * 2**20
 """Bytes of a text file, which takes several times that when it is read."""
 LONGEST_JSON = 64 * 2**20
 _MOST_MEMBERS = 10_000  # files in an NPZ archive
-_LOGS = ("tifffile", "nibabel", "nibabel.global", "trimesh", "PIL")
+_LOGS = ("tifffile", "nibabel", "nibabel.global", "trimesh", "PIL", "pydicom")
 _NOBODY = logging.NullHandler()
 _room: contextvars.ContextVar[int | None] = contextvars.ContextVar("room", default=None)
 _kinds = {
@@ -372,3 +373,18 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
             )
     data = archive.read(member)
     return np.load(io.BytesIO(data), allow_pickle=False)
+
+
+def library(name: str, reads: str) -> Any:
+    """A module that only some files need; what to install where it is missing.
+
+    Args:
+        reads: what it is for, such as `HDF5 files`.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InputError(
+            f"{reads} are read with {name}, which is not installed; "
+            '`pip install "passband[formats]"` brings it'
+        ) from None

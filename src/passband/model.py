@@ -11,8 +11,8 @@ import numpy as np
 from .errors import InputError
 from .field import Field
 from .kinds.kind import Evaluation, Kind, Units, own_units
-from .kinds.options import RenderOptions
 from .kinds.render import kind_of, render_values
+from .kinds.render_options import RenderOptions
 from .kinds.spread import figures_of
 from .members import mean_and_spread
 from .model_file import load_with_info, save
@@ -149,6 +149,21 @@ class Model:
         return render_values(
             self.field, self.about, make_options(RenderOptions, options)
         )
+
+    def measure(self, **options: Any) -> np.ndarray:
+        """What the instrument would see of the model, in the units of the data: all
+        that was measured, what was held out, and what was never measured.
+
+        Args:
+            angles: of the views of a CT scan, in degrees: numbers, or as `passband fit
+                ct` takes them; those of the fit by default.
+        """
+        angles = options.get("angles")
+        if angles is not None and not isinstance(angles, str):
+            found = np.asarray(angles, np.float64).ravel()
+            options = {**options, "angles": ",".join(map(repr, found.tolist()))}
+        asked = make_options(RenderOptions, {**options, "what": "measurements"})
+        return render_values(self.field, self.about, asked)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the report: one HTML page with metrics, curves and pictures."""

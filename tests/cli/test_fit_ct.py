@@ -9,7 +9,7 @@ from skimage.transform import radon
 
 from passband.cli.main import main
 from passband.kinds.ct import CTKind
-from passband.kinds.options import CTOptions
+from passband.kinds.ct_options import CTOptions
 from passband.model_file import load_with_info
 
 SIDE = 32  # with 16 views, as in other tests: what they compiled is found
@@ -105,11 +105,11 @@ def test_a_transposed_sinogram_is_taken_as_it_was_meant(scan):
     [
         (["scan.npy"], "`--angles` is missing; such as 0:180:20"),
         (["scan.npy", "--angles", "0:180:9"], "`--angles` (=0:180:9) gives 9"),
-        ([], "SINOGRAM is missing"),
+        ([], "SCAN is missing"),
         (["scan.npy", "--simulate", "discs.npy"], "exclude each other"),
         (
             ["scan.npy", "--angles", "0:180:16", "--offset", "99"],
-            "`--offset` (=99.0) must be less than the 32 bins",
+            "`--offset` (=99.0) must be less than half of the 32 bins",
         ),
     ],
 )

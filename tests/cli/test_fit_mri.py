@@ -17,7 +17,7 @@ from passband.field import make_field
 from passband.kinds.defaults import out_of_patience
 from passband.kinds.mri import coarser, looks_of
 from passband.kinds.mri_measurement import measurement
-from passband.kinds.options import MriOptions
+from passband.kinds.mri_options import MriOptions
 from passband.train.memory import microbatch_voxels
 
 TINY = ("--steps", "4", "--layers", "2", "--width", "8", "--mapping", "gaussian:2,m=4",
@@ -132,7 +132,7 @@ def test_bad_files(tmp_path, monkeypatch, fails):
         (["real.npy"], "k-space is complex"),
         (["nan.npy"], "1 NaN or infinite values, the first at index (2, 3);"),
         (["zero.npy"], "nothing but zeros"),
-        (["four.npy"], "several need `--sens"),
+        (["four.npy"], "several need `--axes cxy`"),
         (["k.npy", "--mask", "mask0.npy"], "no frequency was measured"),
         (["k.npy", "--mask", "mask9.npy"], r"shape (9, 8)"),
         (["k.npy", "--mask", "weights.npy"], "0 and 1"),
@@ -140,9 +140,10 @@ def test_bad_files(tmp_path, monkeypatch, fails):
         (["k.npy", "--truth", "maps.npy"], "on the same grid"),
         (["k.npy", "--spacing", "1,2,3"], "must be 2 positive numbers"),
         (["--simulate", "k.npy"], "a real volume is meant"),
-        (["--simulate", "4d.nii"], "has 4 axes"),
+        (["--simulate", "4d.nii"], "`--volume 0` takes the first of several"),
         (["--simulate", "negative.npy"], "a magnitude has none"),
         (["--simulate", "real.npy", "--truth", "real.npy"], "does not go with"),
+        (["--simulate", "4d.nii", "--volume", "3"], "has 3, counted from 0"),
         (["k.npy", "--simulate", "real.npy"], "exclude each other"),
         ([], "KSPACE is missing"),
     ]

@@ -13,9 +13,10 @@ from safetensors.numpy import load_file
 from passband.cli.main import main
 from passband.kinds.fit import fit
 from passband.kinds.kind import Kind, TrialSize
-from passband.kinds.options import InstrumentOptions, RenderOptions
+from passband.kinds.options import InstrumentOptions
 from passband.kinds.prior import Prior, asked_prior
 from passband.kinds.render import render_values
+from passband.kinds.render_options import RenderOptions
 from passband.kinds.table import KINDS
 from passband.tasks.task import Task
 from passband.tuning.problem import HeldMeasured

@@ -14,6 +14,7 @@ from jaxtyping import Array
 from scipy.sparse.linalg import aslinearoperator
 
 import passband.forward
+from passband.forward.fan import fan
 from passband.forward.kspace import KSpace
 from passband.forward.linear import LinearForward, Masked
 from passband.forward.operator import linear, refined
@@ -98,6 +99,18 @@ def instruments() -> dict[str, LinearForward]:
         "radon, off its axis": radon(ANGLES, 32, offset=1.3, pixel=0.4),
         "radon, coarse grid": radon(ANGLES, 40, side=25),
         "radon, fine grid": radon(ANGLES, 25, side=41),
+        "fan": fan(ANGLES, 18, source_origin=40, source_detector=60, side=14),
+        "fan, arc, off its axis": fan(
+            ANGLES,
+            30,
+            source_origin=70,
+            source_detector=110,
+            side=41,
+            offset=1.3,
+            pixel=0.5,
+            unit=20.0,
+            arc=True,
+        ),
         "nearest": nearest_radon(ANGLES, 32),
         "masked": Masked(plain, jnp.asarray(rng.random(plain.output_shape) < 0.7)),
         "complex": Spectrum(jnp.asarray(weights, jnp.complex64)),
@@ -189,7 +202,9 @@ def test_many_at_once_are_each_by_itself(A: LinearForward):
     close(jax.jit(jax.vmap(A.H))(y), jnp.stack([A.H(one) for one in y]), 1e-5)
 
 
-@pytest.mark.parametrize("name", ["radon", "nearest", "A and A^T", "sparse matrix"])
+@pytest.mark.parametrize(
+    "name", ["radon", "fan", "nearest", "A and A^T", "sparse matrix"]
+)
 def test_the_adjoint_has_a_derivative_too(name: str):
     A = INSTRUMENTS[name]
     x, y = jnp.asarray(values(A)), jnp.asarray(measurements(A))

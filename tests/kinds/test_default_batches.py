@@ -15,13 +15,13 @@ from scipy.io import wavfile
 from passband.data.scene_space import Space
 from passband.data.scenes import Photographs, Scene
 from passband.kinds.ct import CTKind
+from passband.kinds.ct_options import CTOptions
 from passband.kinds.image import ImageKind
 from passband.kinds.mri import MriKind
+from passband.kinds.mri_options import MriOptions
 from passband.kinds.nerf import NerfKind
 from passband.kinds.options import (
-    CTOptions,
     ImageOptions,
-    MriOptions,
     NerfOptions,
     SignalOptions,
 )

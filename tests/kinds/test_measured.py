@@ -15,8 +15,8 @@ from passband.forward.operator import linear
 from passband.kinds.fit import fit, model_facts
 from passband.kinds.kind import TrialSize
 from passband.kinds.measured import coarser, measured
-from passband.kinds.options import RenderOptions
 from passband.kinds.render import kind_of, render_file, render_values
+from passband.kinds.render_options import RenderOptions
 from passband.train.run_folder import RunFolder
 from passband.tuning.measurements import HeldMeasurements
 from passband.words import parse_mapping

@@ -12,8 +12,9 @@ from skimage.transform import radon, resize
 from passband.errors import InputError
 from passband.forward.radon import Radon
 from passband.kinds.ct import CTKind
+from passband.kinds.ct_options import CTOptions
 from passband.kinds.mri import MriKind
-from passband.kinds.options import CTOptions, MriOptions
+from passband.kinds.mri_options import MriOptions
 from passband.reconstruct.backprojection import filtered_backprojection
 
 

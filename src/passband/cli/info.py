@@ -24,8 +24,10 @@ def run(options: Options, given: set[str]) -> int:
     from .console import Console
 
     field, about = load_with_info(options.model)
+    arrays = {k: list(v.shape) for k, v in about.items() if hasattr(v, "shape")}
     content = {
         **about,
+        **arrays,
         "coordinates": field.encoding.dims,
         "layers": [field.encoding.features, *(b.shape[-1] for b in field.mlp.biases)],
         "parameters": field.parameters,

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..atomic_write import refuse_existing
 from ..errors import InputError
-from ..kinds.options import RenderOptions
+from ..kinds.render_options import RenderOptions
 from ..options import argument, option
 from .options import Output, joined
 

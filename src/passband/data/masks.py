@@ -111,13 +111,19 @@ def uniform_mask(
 
 
 def hold_out(
-    mask: Bool[np.ndarray, "..."], share: float, *, keep: int = 2, seed: int = 0
+    mask: Bool[np.ndarray, "..."],
+    share: float,
+    *,
+    keep: int = 2,
+    seed: int = 0,
+    spare: Bool[np.ndarray, "..."] | None = None,
 ) -> tuple[Bool[np.ndarray, "..."], Bool[np.ndarray, "..."]]:
     """The mask in two: to train on, and to test on.
 
     k and -k go the same way, because a real image gives one from the other. The centre,
     `keep` frequencies to each side of 0, always trains: no network can guess it, and
-    its few samples would decide the error alone.
+    its few samples would decide the error alone. So does what is to be spared: that
+    which coil maps were estimated from would be no test of them.
     """
     if not 0 <= share < 1:
         raise InputError(f"`holdout` (={share:g}) must be a share from 0 to below 1")
@@ -130,6 +136,8 @@ def hold_out(
         side[axis] = n
         distance = np.maximum(distance, k.reshape(side))
     free = mask & (distance > keep)
+    if spare is not None:
+        free &= ~(spare | opposite(spare))
     pairs = np.random.default_rng(seed).permutation(np.unique(pair[free]))
     target = round(share * mask.sum())
     # Some pairs were measured on one side only, so they count as they come.

@@ -16,6 +16,7 @@ from jaxtyping import Float, Float32
 from ..errors import InputError
 from ..file_gate import read_text, reader
 from .arrays import finite, read_npy
+from .ct_geometry import Geometry
 from .images import read_image
 
 MOST_VIEWS = 1_000_000
@@ -32,6 +33,10 @@ class Sinogram:
     name: str
     warnings: tuple[str, ...] = ()
     """What looks wrong but could be meant."""
+    geometry: Geometry | None = None
+    """Where the rays go; None for parallel ones."""
+    weights: Float32[np.ndarray, "views bins"] | None = None
+    """How much each ray counts."""
 
 
 @reader("a sinogram as NPY or TIFF")
@@ -41,8 +46,16 @@ def read_sinogram(path: Path, angles: str) -> Sinogram:
     `start:stop:count` is in degrees, stop excluded. A file of (bins, views) is turned,
     with a warning, where the number of angles tells.
     """
-    values = _read(path)
-    degrees = parse_angles(angles)
+    return checked_sinogram(_read(path), parse_angles(angles), path, angles)
+
+
+def checked_sinogram(
+    values: Float32[np.ndarray, "_ _"],
+    degrees: Float[np.ndarray, " views"],
+    path: Path,
+    angles: str | None = None,
+) -> Sinogram:
+    """Values and angles that go together, turned where their number tells."""
     views, bins = values.shape
     turned = ()
     if len(degrees) == bins != views:
@@ -52,9 +65,10 @@ def read_sinogram(path: Path, angles: str) -> Sinogram:
         )
         values, views, bins = np.ascontiguousarray(values.T), bins, views
     if len(degrees) != views:
+        said = "`angles`" if angles is None else f"`angles` (={angles})"
         raise InputError(
             f"`{path}` has shape {values.shape}, so {views} views of {bins} bins, and "
-            f"`angles` (={angles}) gives {len(degrees)}"
+            f"{said} gives {len(degrees)}"
         )
     if views < 2 or bins < 4:
         raise InputError(
@@ -68,7 +82,16 @@ def read_sinogram(path: Path, angles: str) -> Sinogram:
 
 
 def parse_angles(word: str) -> Float[np.ndarray, " views"]:
-    """`start:stop:count`, stop excluded, or the numbers in an NPY, text or CSV file."""
+    """`start:stop:count`, stop excluded, numbers with commas, or those in an NPY, text
+    or CSV file."""
+    if "," in word and not os.path.exists(word):
+        try:
+            listed = np.array([float(part) for part in word.split(",")])
+        except ValueError:
+            listed = np.array([math.nan])
+        if not np.isfinite(listed).all():
+            raise InputError(f"`angles` (={word[:60]}) are not finite numbers")
+        return listed
     if ":" in word and not os.path.exists(word):
         parts = word.split(":")
         try:

@@ -4,6 +4,7 @@ Linear ones have an adjoint `H`, the normal operator `N`, `input_shape` and
 `output_shape`; they are pytrees, and jit, grad and vmap go through them.
 
 - `radon`: line integrals along parallel rays, as a CT scanner has them.
+- `fan`: line integrals from one point to a flat or an arc detector.
 - `KSpace`: the frequencies that an MRI scanner samples; `from_centred` and `to_centred`
   convert k-space whose origins are in the middle.
 - `linear`: an operator of one's own, from a matrix, SciPy, SigPy or functions.
@@ -18,6 +19,8 @@ Example:
     (3, 16)
 """
 
+from .fan import Fan as Fan
+from .fan import fan as fan
 from .kspace import KSpace as KSpace
 from .kspace import from_centred as from_centred
 from .kspace import to_centred as to_centred
@@ -37,7 +40,7 @@ from .render import render as render
 from .render import render_view as render_view
 
 __all__ = [
-    "KSpace", "LinearForward", "Masked", "Radiance", "Radon", "Rendered", "composite",
-    "depths", "from_centred", "linear", "on_background", "radon", "ray",
-    "relative_error", "render", "render_view", "to_centred",
+    "Fan", "KSpace", "LinearForward", "Masked", "Radiance", "Radon", "Rendered",
+    "composite", "depths", "fan", "from_centred", "linear", "on_background", "radon",
+    "ray", "relative_error", "render", "render_view", "to_centred",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float
 
 from ..errors import InputError
 from .linear import LinearForward
+from .positions import head_and_rest, in_parts, position
 
 AT_ONCE = 2**24
 """Samples of rays that are laid out together; the views beyond follow in turn."""
@@ -103,8 +104,10 @@ def radon(
     side: int | None = None,
     offset: float = 0.0,
     pixel: float = 1.0,
+    pitch: float | None = None,
+    centre: float | None = None,
 ) -> Radon:
-    """The projector of a detector as long as the grid is wide.
+    """The projector of a detector as long as the grid is wide, or of another.
 
     Args:
         angles: of the views, in degrees.
@@ -112,6 +115,9 @@ def radon(
         side: rows and columns of the grid; as many as there are bins by default.
         offset: by how many bins the axis of rotation misses bin bins // 2.
         pixel: the distance of two bins, in the user's unit of length.
+        pitch: the distance of two bins, in pixels of the grid; side / bins by default,
+            so that the grid is as wide as the detector.
+        centre: the grid index of the axis of rotation; (bins // 2) pitch by default.
 
     Example:
         >>> import jax.numpy as jnp, passband as pb
@@ -132,8 +138,11 @@ def radon(
         raise InputError(f"`offset` (={offset}) must be less than the {bins} bins")
     if not (math.isfinite(pixel) and pixel > 0):
         raise InputError(f"`pixel` (={pixel}) must be positive and finite")
-    pitch = side / bins
-    centre, axis = (bins // 2) * pitch, bins // 2 + float(offset)
+    pitch = side / bins if pitch is None else pitch
+    if not (math.isfinite(pitch) and pitch > 0):
+        raise InputError(f"`pitch` (={pitch}) must be positive and finite")
+    centre = (bins // 2) * pitch if centre is None else centre
+    axis = bins // 2 + float(offset)
     cos, sin = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
     upright = np.abs(cos) >= np.abs(sin)  # march from row to row, else column to column
     steep = np.where(upright, cos, -sin)
@@ -145,24 +154,12 @@ def radon(
         jnp.asarray(cos, jnp.float32),
         jnp.asarray(sin, jnp.float32),
         jnp.asarray(start, jnp.float32),
-        _head_and_rest(slope),
+        head_and_rest(slope),
         jnp.asarray(begin, jnp.float32),
-        _head_and_rest(cos / pitch),
-        _head_and_rest(-sin / pitch),
+        head_and_rest(cos / pitch),
+        head_and_rest(-sin / pitch),
     )
     return Radon(geometry, side, bins, pitch, centre, axis, pixel / pitch)
-
-
-def _head_and_rest(values: np.ndarray) -> Float[Array, "views 2"]:
-    head = (values.astype(np.float32).view(np.int32) & ~0xFFF).view(np.float32)
-    rest = (values - head).astype(np.float32)
-    rest = (rest.view(np.int32) & ~0xFFF).view(np.float32)
-    return jnp.stack([jnp.asarray(head), jnp.asarray(rest)], axis=-1)
-
-
-def _position(start: Array, index: Array, step: Float[Array, "2"]) -> Array:
-    """start + index * step, the same with and without fused multiply-add."""
-    return (start + index * step[0]) + index * step[1]
 
 
 def _footprint(radon: Radon, view: Views, bin, row, column) -> Array:
@@ -181,7 +178,7 @@ def _project(radon: Radon, values: Array) -> Array:
 
     def one(view: Views) -> Array:
         upright = jnp.abs(view.cos) >= jnp.abs(view.sin)
-        across = _position(view.start[:, None], march, view.slope)
+        across = position(view.start[:, None], march, view.slope)
         # A ray that misses the grid would overflow an integer.
         first = jnp.floor(jnp.clip(across, -2, n)).astype(jnp.int32)
         total = jnp.zeros((), values.dtype)
@@ -196,7 +193,7 @@ def _project(radon: Radon, values: Array) -> Array:
 
     views = radon.output_shape[0]
     batch = max(1, min(views, AT_ONCE // (n * radon.bins)))
-    parts = jax.tree.map(lambda a: _parts(a, batch, "edge"), radon.geometry)
+    parts = jax.tree.map(lambda a: in_parts(a, batch, "edge"), radon.geometry)
     return lax.map(jax.vmap(one), parts).reshape(-1, radon.bins)[:views]
 
 
@@ -208,8 +205,8 @@ def _backproject(radon: Radon, measurements: Array) -> Array:
     reach = math.ceil(2 / radon.pitch)
 
     def one(data: Array, view: Views) -> Array:
-        begin = _position(view.first, column, view.along)
-        begin = _position(begin, row, view.down)
+        begin = position(view.first, column, view.along)
+        begin = position(begin, row, view.down)
         first = jnp.floor(begin).astype(jnp.int32) + 1
         total = jnp.zeros((), data.dtype)
         for bin in (first + k for k in range(reach)):
@@ -226,17 +223,10 @@ def _backproject(radon: Radon, measurements: Array) -> Array:
             total = total + one(*jax.tree.map(lambda a, k=k: a[k], part))
         return total, None
 
-    parts = jax.tree.map(lambda a: _parts(a, batch, "edge"), radon.geometry)
-    data = _parts(measurements, batch, "constant")  # added views measure nothing
+    parts = jax.tree.map(lambda a: in_parts(a, batch, "edge"), radon.geometry)
+    data = in_parts(measurements, batch, "constant")  # added views measure nothing
     total, _ = lax.scan(some, jnp.zeros((n, n), measurements.dtype), (data, parts))
     return total
-
-
-def _parts(array: Array, batch: int, mode: str) -> Array:
-    """The views in equal batches, the last one filled up."""
-    missing = -array.shape[0] % batch
-    padding = ((0, missing), *[(0, 0)] * (array.ndim - 1))
-    return jnp.pad(array, padding, mode=mode).reshape(-1, batch, *array.shape[1:])
 
 
 # A and its transpose are each other's derivatives; the geometry has none.

@@ -1,4 +1,4 @@
-"""A sinogram from a file (NPY, TIFF), or simulated from a picture."""
+"""A CT scan: line integrals or raw counts of a file, or simulated from a picture."""
 
 import dataclasses
 import functools
@@ -10,12 +10,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from ..data.ct_geometry import Geometry, from_about
 from ..data.images import read_image
-from ..data.sinograms import Sinogram, parse_angles, read_sinogram
+from ..data.sinograms import Sinogram
 from ..domain import check_count
 from ..errors import InputError
 from ..field import Field
-from ..forward.radon import radon
 from ..members import mean_and_spread
 from ..plot.reconstructions import reconstructions
 from ..plot.sinogram import sinogram_figure
@@ -25,11 +25,14 @@ from ..tasks.ct import (
     CTTask,
     against_truth,
     ct_task,
-    simulated,
+    projector,
     squared,
 )
 from ..tuning.instruments import ct_problem
 from ..tuning.problem import Problem
+from .ct_measurements import measured_again
+from .ct_options import CTOptions
+from .ct_scan import measure
 from .defaults import (
     CPU_POINTS,
     network_share,
@@ -56,7 +59,7 @@ from .kind import (
     spread_of,
 )
 from .model_facts import shape_of
-from .options import CTOptions, TrainOptions
+from .options import TrainOptions
 from .prior import with_prior
 from .render_picture import render_picture
 from .shown import Make, Reconstruction, Shown, judged_by
@@ -70,7 +73,7 @@ CPU_SAMPLES = 8_000_000
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class CTKind(Kind):
-    """Line integrals of parallel rays, and the density if it is known."""
+    """Line integrals of parallel rays or of fans, and the density if it is known."""
 
     name = "ct"
     cpu_trials, gpu_trials = TrialSize(400, 64**2), TrialSize(640, 160**2)
@@ -79,6 +82,7 @@ class CTKind(Kind):
 
     options: CTOptions
     data: Sinogram
+    geometry: Geometry
     truth: np.ndarray | None
     truth_range: float
     high: float
@@ -97,59 +101,45 @@ class CTKind(Kind):
     @classmethod
     def inputs(cls, options: CTOptions) -> list[Path]:
         files = [cls.source(options)]
-        for word in (options.angles, options.truth):
+        more = ("angles", "truth", "geometry", "flats", "darks")
+        for word in (getattr(options, name) for name in more):
             if word is not None and os.path.isfile(word):
                 files.append(Path(word))
         return files
 
     @classmethod
     def read(cls, options: CTOptions, listener: Listener = SILENT) -> "CTKind":
-        del listener
         path = cls.source(options)
-        truth, truth_range, said = None, 1.0, ()
-        if options.simulate is not None:
-            if options.angles is None:
-                angles = 180 / options.views * np.arange(options.views)
-            else:
-                angles = parse_angles(options.angles)
-            image = read_image(path)
-            data, truth = simulated(
-                image, angles, noise=options.noise, seed=options.seed
-            )
-            truth_range = image.high - image.low
-            data = Sinogram(options.pixel * data.values, angles, data.name)
-        else:
-            if options.angles is None:
-                raise InputError(
-                    "`angles` is missing; such as 0:180:20 for 20 views from 0 to "
-                    "180 degrees, stop excluded, or a file with one number a view"
-                )
-            data = read_sinogram(path, options.angles)
+        found = measure(options, path, listener)
+        data, truth, truth_range, said = found.data, found.truth, found.truth_range, ()
+        geometry = data.geometry
+        assert geometry is not None
         if options.truth is not None:
             image = read_image(options.truth)
             density = image.values[..., : min(3, image.values.shape[2])]
             density = density.astype(np.float32).mean(axis=2)
-            truth = squared(density, data.values.shape[1])
-            checked = _in_units(truth, data, options)
+            truth = squared(density, geometry.size)
+            checked = _in_units(truth, data)
             truth, said = checked.values, checked.warnings
             truth_range = (image.high - image.low) / checked.factor
         check_count(data.values.size, f"`{path}`")
-        check_count(data.values.shape[1] ** 2, f"the picture behind `{path}`")
-        high = options.high or largest_density(
-            data, pixel=options.pixel, offset=options.offset
-        )
+        check_count(geometry.size**2, f"the picture behind `{path}`")
+        grid = min(geometry.size, 256)
+        forward = projector(geometry, data.angles, data.values.shape[1], grid)
+        high = options.high or largest_density(data, forward=forward) / geometry.side
         return cls(
-            options, data.name, data, truth, truth_range, high,
-            warnings=(*data.warnings, *said),
+            options, data.name, data, geometry, truth, truth_range, high,
+            warnings=(*data.warnings, *said), notes=found.notes,
         )  # fmt: skip
 
     @property
-    def bins(self) -> int:
-        return self.data.values.shape[1]
+    def side(self) -> int:
+        """Rows and columns of the picture."""
+        return self.geometry.size
 
     def training(self, asked: TrainOptions, mapping: Any) -> Training:
         # Many steps on a coarse grid serve better than few on a fine one.
-        points = self.bins**2
+        points = self.side**2
         batch, lr = points, paper_lr(mapping)
         if on_cpu():
             # Of the default steps, so that fewer take less time on the same grid.
@@ -160,11 +150,18 @@ class CTKind(Kind):
 
     def network(self, training: Training | None = None) -> Network:
         # A view's rays add up to all of the density, so that their mean is its mean.
-        unit = self.high * self.options.pixel * self.bins
-        return Network(2, 1, "sigmoid", start_at(self.data.values.mean() / unit))
+        wide = self.data.values.shape[1] * self._bin / self.geometry.side
+        mean = self.data.values.mean() * wide / (self.high * self.geometry.side)
+        return Network(2, 1, "sigmoid", start_at(mean))
+
+    @property
+    def _bin(self) -> float:
+        """A bin as it is seen at the axis."""
+        far, near = self.geometry.source_detector, self.geometry.source_origin
+        return self.geometry.pitch * (near / far if near and far else 1.0)
 
     def task(self, training: Training) -> CTTask:
-        task = self._task(min(self.bins, math.isqrt(training.batch)))
+        task = self._task(min(self.side, math.isqrt(training.batch)))
         return with_prior(task, training)
 
     @functools.lru_cache(maxsize=4)  # noqa: B019  a projector is built once for a fit
@@ -174,26 +171,24 @@ class CTKind(Kind):
             self.data,
             high=self.high,
             grid=grid,
-            pixel=options.pixel,
-            offset=options.offset,
             holdout=options.holdout,
             seed=options.seed,
         )
 
     def remarks(self, task: CTTask) -> tuple[str, ...]:
-        grid, bins = task.forward.input_shape[0], self.bins
-        if grid >= bins:
+        grid, side = task.forward.input_shape[0], self.side
+        if grid >= side:
             return ()
         return (
-            f"trains on a grid of {grid} x {grid} for {bins} bins; `batch="
-            f"{bins * bins}` takes {bins} x {bins}",
+            f"trains on a grid of {grid} x {grid} for {side} x {side} pixels; `batch="
+            f"{side * side}` takes them all",
         )
 
     def nyquist(self) -> float:
-        return self.bins / 2
+        return self.side / 2
 
     def trials(self, asked: TrainOptions, size: TrialSize) -> Problem:
-        task = self._task(min(self.bins, math.isqrt(size.points)))
+        task = self._task(min(self.side, math.isqrt(size.points)))
         start, share = self.network().start, network_share()
         return ct_problem(task, start=start, share=share, seed=asked.seed)
 
@@ -216,8 +211,8 @@ class CTKind(Kind):
         *,
         seconds: float | None = None,
     ) -> Evaluation:
-        bins, word = self.bins, str(training.mapping)
-        whole = self._task(bins)
+        side, word = self.side, str(training.mapping)
+        whole = self._task(side)
         ours, apart = mean_and_spread(field, task.predict)
         seen = whole.forward(jnp.asarray(ours))
         metrics = self._scores(ours) | whole.errors(seen)
@@ -233,7 +228,7 @@ class CTKind(Kind):
 
         def figures() -> dict[str, Any]:
             pictures = {word: ours, **others}
-            unit = self.high * self.options.pixel * bins
+            unit = self.high * self.geometry.side
             known = whole.train_mask
             return {
                 "Reconstructions": reconstructions(
@@ -252,15 +247,18 @@ class CTKind(Kind):
             }
 
         more: dict[str, Any] = {"left_out": late} if late else {}
-        if task.step_points < bins * bins:
+        if task.step_points < side * side:
             more["grid"] = list(task.forward.input_shape)
         return Evaluation(
             metrics=metrics,
             about={
-                "shape": [bins, bins, 1],
+                "shape": [side, side, 1],
                 "low": 0.0,
                 "high": self.high,
-                "pixel": self.options.pixel,
+                "pixel": self.geometry.pixel,
+                "geometry": self.geometry.about(),
+                "bins": self.data.values.shape[1],
+                "angles": self.data.angles.tolist(),
             },
             preview=lambda: ours[..., None],
             figures=figures,
@@ -273,12 +271,12 @@ class CTKind(Kind):
     def _coarse(self) -> CTTask:
         """The task of the baselines, on a grid that a CPU has time for."""
         (views, bins) = self.data.values.shape
-        few = min(bins, max(64, CPU_SAMPLES // (views * bins)))
-        return self._task(few if on_cpu() else bins)
+        few = min(self.side, max(64, CPU_SAMPLES // (views * bins)))
+        return self._task(few if on_cpu() else self.side)
 
     def classical(self, room: int) -> dict[str, Make]:
         del room
-        whole = self._task(self.bins)
+        whole = self._task(self.side)
 
         def judge(x: np.ndarray) -> Reconstruction:
             errors = whole.errors(whole.forward(jnp.asarray(x)))
@@ -297,9 +295,10 @@ class CTKind(Kind):
     @classmethod
     def units(cls, field: Field, about: dict[str, Any]) -> Units:
         side, _, _ = shape_of(field, about, 2)
+        unit = from_about(about["geometry"]).unit if "geometry" in about else "pixel"
         return Units(
             np.zeros(2), np.full(2, 1 / side), np.zeros(2),
-            "column and row of the picture of densities",
+            "column and row of the picture of densities", f"attenuation per {unit}",
         )  # fmt: skip
 
     @classmethod
@@ -308,18 +307,25 @@ class CTKind(Kind):
     ) -> Rendered:
         return render_picture(field, about, options, listener)
 
+    @classmethod
+    def measure(
+        cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
+    ) -> Rendered:
+        return measured_again(field, about, options)
+
 
 def free_steps() -> int:
     """Of gradient descent on a free grid."""
     return 300 if on_cpu() else 1000
 
 
-def _in_units(truth: np.ndarray, data: Sinogram, options: CTOptions) -> Truth:
+def _in_units(truth: np.ndarray, data: Sinogram) -> Truth:
     """The truth in the units of the sinogram, by what a few views would see of it."""
     views, bins = data.values.shape
     some = np.linspace(0, views - 1, min(views, CHECKED_VIEWS)).astype(int)
-    forward = radon(data.angles[some], bins, offset=options.offset)
-    seen = options.pixel * np.asarray(forward(jnp.asarray(truth)))
+    assert data.geometry is not None
+    forward = projector(data.geometry, data.angles[some], bins)
+    seen = data.geometry.side * np.asarray(forward(jnp.asarray(truth)))
 
     def smooth(rays: np.ndarray) -> np.ndarray:
         """Noise is not smooth, and pixels of other sizes differ in the finest parts."""

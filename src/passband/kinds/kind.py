@@ -362,6 +362,13 @@ class Kind(abc.ABC):
     ) -> Rendered:
         """A model at any resolution, in the units of the file it was fitted to."""
 
+    @classmethod
+    def measure(
+        cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
+    ) -> Rendered:
+        """What the instrument would see of a model, held out or never measured."""
+        raise InputError(f"a model of `{cls.name}` was measured by no instrument")
+
     def finished(self, field: Field) -> Field:
         """A trained field as the model has it."""
         return field

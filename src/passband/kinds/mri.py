@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..data.kspace_files import parts_of
 from ..data.masks import hold_out
-from ..domain import check_count, extent_of, xy
+from ..domain import check_count, extent_of
 from ..field import Field
 from ..mappings import Mapping
 from ..members import mean_and_spread
@@ -46,13 +47,14 @@ from .kind import (
     Units,
     spread_of,
 )
-from .model_facts import shape_of
 from .mri_figures import kspace, middle_slice, slices
 from .mri_measurement import Measurement, measurement
-from .options import MriOptions, TrainOptions
+from .mri_model import about_of, measured_again, units_of
+from .mri_options import MriOptions
+from .options import TrainOptions
 from .pace import points_in
 from .prior import with_prior
-from .render_volume import place_of, render_volume
+from .render_volume import render_volume
 from .shown import Make, Reconstruction, Shown, judged_by
 
 STEPS = 1000
@@ -90,16 +92,17 @@ class MriKind(Kind):
 
     @classmethod
     def inputs(cls, options: MriOptions) -> list[Path]:
-        word = options.mask if options.mask not in ("gaussian", "uniform") else None
-        more = [word, options.sens, options.truth]
-        return [cls.source(options), *(Path(p) for p in more if p is not None)]
+        words = ("gaussian", "uniform", "estimate", "learn", "rss", None)
+        given = (options.mask, options.sens, options.truth)
+        files = [cls.source(options), *(Path(p) for p in given if p not in words)]
+        return [file for one in files for file in parts_of(one)]
 
     @classmethod
     def read(cls, options: MriOptions, listener: Listener = SILENT) -> "MriKind":
         del listener
         data = measurement(options)
         check_count(math.prod(data.sides), f"`{cls.source(options)}`")
-        return cls(options, data.name, data, warnings=data.warnings)
+        return cls(options, data.name, data, warnings=data.warnings, notes=data.notes)
 
     def default_mapping(self) -> str:
         return CPU_MAPPING if on_cpu() else "gaussian:auto"
@@ -185,12 +188,14 @@ class MriKind(Kind):
     def trials(self, asked: TrainOptions, size: TrialSize) -> Problem:
         data = self.data
         if data.test_mask is None:
-            train, test = hold_out(data.train_mask, HOLDOUT, seed=asked.seed)
+            train, test = hold_out(
+                data.train_mask, HOLDOUT, seed=asked.seed, spare=data.spare
+            )
             data = dataclasses.replace(data, train_mask=train, test_mask=test)
         sides = coarser(data.sides, size.points)
         task = self._task(data.cropped(sides), None)
         guess = kspace_guess(data.measured, data.train_mask, task.extent)
-        if on_cpu():
+        if on_cpu() and len(sides) == 3:
             guess = min(guess, CPU_GUESS)
         network = self.network()
         # The network is a CPU's already where the options leave its width to the kind.
@@ -272,7 +277,7 @@ class MriKind(Kind):
             more["grid"] = list(task.forward.mask.shape)
         return Evaluation(
             metrics=metrics,
-            about=self._about(),
+            about=about_of(data, self.options),
             preview=lambda: slices(data, ours, None),
             figures=figures,
             baselines=scores,
@@ -321,18 +326,10 @@ class MriKind(Kind):
         found = small._evaluate(task, field, training, listener, seconds)
         what = f"the {' x '.join(map(str, sides))} lowest frequencies"
         return dataclasses.replace(
-            found, about=self._about(), more=found.more | {"evaluated": what}
+            found,
+            about=about_of(data, self.options),
+            more=found.more | {"evaluated": what},
         )
-
-    def _about(self) -> dict[str, Any]:
-        data = self.data
-        return {
-            "shape": [*data.sides, 2 if data.pair else 1],
-            "low": 0.0,
-            "high": data.high,
-            "spacing": list(data.spacing),
-            "affine": None if data.affine is None else data.affine.tolist(),
-        }
 
     def _magnitude(self, image: np.ndarray) -> np.ndarray:
         """In the user's units."""
@@ -343,23 +340,16 @@ class MriKind(Kind):
         truth = self.data.truth
         found: dict[str, float] = {}
         if truth is not None:
-            ours = image[..., 0] + 1j * image[..., 1] if self.data.pair else image
-            known = truth.astype(np.complex64) if self.data.pair else truth
-            found = against(
-                self.data.high * ours, known, data_range=float(np.abs(truth).max())
-            )
+            ours = self.data.high * image
+            if self.data.pair:  # a truth without a phase says nothing of it
+                ours = ours[..., 0] + 1j * ours[..., 1]
+                ours = ours if np.iscomplexobj(truth) else np.abs(ours)
+            found = against(ours, truth, data_range=float(np.abs(truth).max()))
         return found | task.errors(image)
 
     @classmethod
     def units(cls, field: Field, about: dict[str, Any]) -> Units:
-        d = field.encoding.dims
-        *sides, _ = shape_of(field, about, d)
-        extent = extent_of(sides, place_of(about, d)[0])
-        scale = np.divide(xy(extent), xy(sides))
-        return Units(
-            np.zeros(d), scale, np.zeros(d),
-            "indices along the second axis of the array, the first, and the third",
-        )  # fmt: skip
+        return units_of(field, about)
 
     @classmethod
     def in_units(cls, raw: np.ndarray, about: dict[str, Any]) -> np.ndarray:
@@ -371,6 +361,12 @@ class MriKind(Kind):
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:
         return render_volume(field, about, options, listener)
+
+    @classmethod
+    def measure(
+        cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
+    ) -> Rendered:
+        return measured_again(field, about, options, listener)
 
 
 def coarser(sides: tuple[int, ...], batch: int | None) -> tuple[int, ...]:

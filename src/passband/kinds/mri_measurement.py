@@ -7,13 +7,15 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..data.kspace_files import read_kspace, read_maps, read_mask
+from ..data.kspace_files import looks_like_coils, read_kspace, read_mask
 from ..data.masks import gaussian_mask, hold_out, opposite, uniform_mask
-from ..data.volumes import Volume, read_volume
+from ..data.raw_kspace import RawKSpace
+from ..data.volumes import Volume, volume_of
 from ..errors import InputError
 from ..forward.kspace import KSpace, crop, from_centred
-from .options import MriOptions
-from .truth import in_units_of
+from .mri_coils import coils_of
+from .mri_options import MriOptions
+from .truth import Truth, in_units_of
 
 MARGIN = 1.1
 """The brightest voxel may be so much brighter than the zero-filled image has it."""
@@ -35,7 +37,10 @@ class Measurement:
     affine: np.ndarray | None
     pair: bool
     name: str
+    spare: np.ndarray | None = None
+    """Frequencies that the coils' maps were estimated from."""
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def sides(self) -> tuple[int, ...]:
@@ -54,6 +59,7 @@ class Measurement:
             else crop(self.test_mask, self.sides, sides),
             maps=None if self.maps is None else _resampled(self.maps, sides),
             truth=None,
+            spare=None if self.spare is None else crop(self.spare, self.sides, sides),
         )
 
     def forward(self) -> KSpace:
@@ -67,35 +73,25 @@ def measurement(options: MriOptions) -> Measurement:
         raise InputError("`file` is missing; give one of k-space, or `simulate`")
     if options.file is not None and options.simulate is not None:
         raise InputError("`file` and `simulate` exclude each other")
-    pair = options.image == "complex"
-    volume, maps = None, None
-    if options.simulate is not None:
-        samples, mask, volume = _simulated(options, pair)
-        name, sides = volume.name, mask.shape
-    else:
-        path = Path(str(options.file))
-        samples = read_kspace(path, coils=options.sens is not None)
-        name = path.stem
-        if options.sens is not None:
-            maps = read_maps(options.sens, samples.shape)
-        sides = samples.shape if maps is None else samples.shape[1:]
-        mask = _mask_of(options, samples, sides)
-        if options.origin == "middle":
-            normalised = options.norm == "ortho"
-            samples = from_centred(samples, sides, normalised=normalised)
-        elif options.norm == "none":
-            samples = samples / np.float32(np.sqrt(np.prod(sides)))
-    samples = np.where(mask, samples, 0).astype(np.complex64)
+    scan = _simulated(options) if options.file is None else _read(options)
+    pair, mask, sides = scan.pair, scan.mask, scan.mask.shape
+    samples = np.where(mask, scan.samples, 0).astype(np.complex64)
     if not np.any(samples):
         raise InputError("what the mask leaves of k-space is 0 everywhere")
-    warnings: tuple[str, ...] = ()
+    warnings = scan.warnings
     if options.simulate is None:
         warnings += _warn_of_origin(samples, sides, options.origin)
-    if not pair and maps is None:
+    coils = None
+    if scan.coils:
+        coils = coils_of(options, samples, mask, scan.calibration)
+    elif not pair:
         warnings += _warn_of_phase(samples, mask)
+    maps, spare = (None, None) if coils is None else (coils.maps, coils.spare)
     train, test_mask = mask, None
     if options.holdout > 0:
-        train, test_mask = hold_out(mask, options.holdout, seed=options.seed)
+        train, test_mask = hold_out(
+            mask, options.holdout, seed=options.seed, spare=spare
+        )
     forward = KSpace(
         jnp.asarray(mask), None if maps is None else jnp.asarray(maps), pair
     )
@@ -104,7 +100,8 @@ def measurement(options: MriOptions) -> Measurement:
     high = MARGIN * float(size.max())
     if not high > 0:
         raise InputError("the image is nowhere positive; try `image=complex`")
-    truth, place, said = _truth(options, volume, samples, forward)
+    truth, place, said = _truth(options, scan, samples, forward)
+    spacing, affine = _place(options, scan, place, len(sides))
     return Measurement(
         measured=samples / np.float32(high),
         train_mask=train,
@@ -112,21 +109,74 @@ def measurement(options: MriOptions) -> Measurement:
         maps=maps,
         truth=truth,
         high=high,
-        spacing=_spacing(options, place, len(sides)),
-        affine=None if place is None else place.affine,
+        spacing=spacing,
+        affine=affine,
         pair=pair,
-        name=name,
+        name=scan.name,
+        spare=spare,
         warnings=warnings + said,
+        notes=scan.notes + (() if coils is None else coils.notes),
     )
 
 
-def _simulated(
-    options: MriOptions, pair: bool
-) -> tuple[np.ndarray, np.ndarray, Volume]:
-    for name in ("sens", "truth"):
+@dataclasses.dataclass(frozen=True)
+class _Scan:
+    """k-space as this package has it, all that there is, and which of it counts."""
+
+    samples: np.ndarray
+    mask: np.ndarray
+    coils: bool
+    pair: bool
+    name: str
+    calibration: np.ndarray | None = None
+    truth: np.ndarray | None = None
+    place: Volume | None = None
+    """Where the image lies, and the image itself if it was measured here."""
+    spacing: tuple[float, ...] | None = None
+    affine: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _read(options: MriOptions) -> _Scan:
+    path = Path(str(options.file))
+    raw = read_kspace(
+        path, coils=options.sens is not None, axes=options.axes, array=options.array,
+        slice_=options.slice, frame=options.frame,
+    )  # fmt: skip
+    if options.sens is not None and not raw.coils:
+        raise InputError(f"`sens` (={options.sens}): `{path}` has one coil only")
+    warnings = raw.warnings
+    plain = not raw.centred and options.axes is None and not raw.coils
+    if plain and looks_like_coils(raw.samples):
+        warnings += (
+            f"`{path}` is read as a volume of {raw.sides}, and its first axis looks "
+            "like coils; if so, add `axes=cxy`",
+        )
+    mask = _mask_of(options, raw)
+
+    def ours(samples: np.ndarray) -> np.ndarray:
+        if options.origin == "middle":
+            normalised = options.norm == "ortho"
+            return from_centred(samples, raw.sides, normalised=normalised)
+        if options.norm == "none":
+            return samples / np.float32(np.sqrt(np.prod(raw.sides)))
+        return samples
+
+    pair = raw.coils if options.image is None else options.image == "complex"
+    return _Scan(
+        ours(raw.samples), mask, raw.coils, pair, path.stem, truth=raw.truth,
+        calibration=None if raw.calibration is None else ours(raw.calibration),
+        spacing=raw.spacing, affine=raw.affine, notes=raw.notes, warnings=warnings,
+    )  # fmt: skip
+
+
+def _simulated(options: MriOptions) -> _Scan:
+    for name in ("sens", "truth", "axes", "array", "slice", "frame"):
         if getattr(options, name) is not None:
             raise InputError(f"`{name}` does not go with `simulate`")
-    volume = read_volume(str(options.simulate), allow_complex=pair)
+    pair = options.image == "complex"
+    volume = volume_of(str(options.simulate), allow_complex=pair, volume=options.volume)
     if not pair and volume.values.min() < 0:
         raise InputError(
             f"`{options.simulate}` holds negative values, down to "
@@ -136,25 +186,43 @@ def _simulated(
     if not np.any(volume.values):
         raise InputError(f"`{options.simulate}` is 0 everywhere; nothing to measure")
     sides = volume.values.shape
-    word = options.mask or "gaussian"
-    if word in ("gaussian", "uniform"):
-        make = gaussian_mask if word == "gaussian" else uniform_mask
-        mask = make(sides, options.fraction, seed=options.seed)
-    else:
-        mask = _corner(read_mask(word, sides), options)
+    mask = _drawn(options, options.mask or "gaussian", sides)
+    if mask is None:
+        mask = _corner(read_mask(str(options.mask), sides), options)
     samples = np.fft.fftn(volume.values, norm="ortho")
     rng = np.random.default_rng(options.seed)
     noise = rng.normal(size=(2, *sides)) * options.noise * np.abs(volume.values).max()
-    return samples + noise[0] + 1j * noise[1], mask, volume
+    truth = volume.values.astype(np.complex64) if pair else volume.values
+    return _Scan(
+        samples + noise[0] + 1j * noise[1], mask, False, pair, volume.name,
+        truth=truth, place=volume, notes=volume.notes,
+    )  # fmt: skip
 
 
-def _mask_of(
-    options: MriOptions, samples: np.ndarray, sides: tuple[int, ...]
-) -> np.ndarray:
-    if options.mask is not None:
-        return _corner(read_mask(options.mask, sides), options)
-    seen = samples != 0
-    return _corner(seen if seen.shape == sides else seen.any(axis=0), options)
+def _drawn(
+    options: MriOptions, word: str | None, sides: tuple[int, ...]
+) -> np.ndarray | None:
+    """The mask of a word, frequency 0 at index 0."""
+    if word not in ("gaussian", "uniform"):
+        return None
+    make = gaussian_mask if word == "gaussian" else uniform_mask
+    return make(sides, options.fraction, seed=options.seed)
+
+
+def _mask_of(options: MriOptions, raw: RawKSpace) -> np.ndarray:
+    """What counts as measured: what the file has, and the mask leaves."""
+    seen = raw.mask
+    if seen is None:
+        seen = raw.samples != 0
+        seen = seen.any(axis=0) if raw.coils else seen
+    drawn = _drawn(options, options.mask, raw.sides)
+    if drawn is not None:
+        return _corner(seen, options) & drawn
+    if options.mask is None:
+        return _corner(seen, options)
+    given = read_mask(options.mask, raw.sides)
+    # A format that says what was measured is believed; elsewhere 0 may be a sample.
+    return _corner(given if raw.mask is None else given & raw.mask, options)
 
 
 def _corner(mask: np.ndarray, options: MriOptions) -> np.ndarray:
@@ -162,46 +230,77 @@ def _corner(mask: np.ndarray, options: MriOptions) -> np.ndarray:
 
 
 def _truth(
-    options: MriOptions, volume: Volume | None, samples: np.ndarray, forward: KSpace
+    options: MriOptions, scan: _Scan, samples: np.ndarray, forward: KSpace
 ) -> tuple[np.ndarray | None, Volume | None, tuple[str, ...]]:
     """The image, if it is known, the file that says where it lies, and warnings."""
-    if volume is not None or options.truth is None:
-        return None if volume is None else volume.values, volume, ()
-    sides = forward.mask.shape
-    volume = read_volume(options.truth, allow_complex=forward.pair)
-    if volume.values.shape != sides:
+    if scan.place is not None:
+        return scan.truth, scan.place, ()
+    if options.truth == "rss":
+        return _rss(scan), None, ()
+    if options.truth is None:
+        if scan.truth is None:
+            return None, None, ()
+        try:  # the file's own, which nobody asked for
+            found = _in_units(scan.truth, samples, forward)
+        except InputError as error:
+            return None, None, (f"the file's own image is left out: {error}",)
+        return found.values, None, found.warnings
+    volume = volume_of(options.truth, allow_complex=forward.pair, volume=options.volume)
+    if volume.values.shape != forward.mask.shape:
         raise InputError(
             f"`{options.truth}` has shape {volume.values.shape} and the k-space "
-            f"{sides}; `truth` must be the image on the same grid"
+            f"{forward.mask.shape}; `truth` must be the image on the same grid"
         )
+    truth = _in_units(volume.values, samples, forward)
+    return truth.values, volume, truth.warnings
+
+
+def _in_units(values: np.ndarray, samples: np.ndarray, forward: KSpace) -> Truth:
+    """An image as the scan would have it."""
 
     def zero_filled(samples: Any) -> np.ndarray:
         """By magnitude: the phase of a scan is not that of a truth."""
         image = np.asarray(forward.zero_filled(jnp.asarray(samples)), np.float64)
         return np.linalg.norm(image, axis=-1) if forward.pair else np.abs(image)
 
-    values = volume.values
     image = np.stack([np.real(values), np.imag(values)], -1) if forward.pair else values
     seen = forward(jnp.asarray(image, jnp.float32))
-    truth = in_units_of(
+    return in_units_of(
         values, zero_filled(seen), zero_filled(samples), measures="the k-space"
     )
-    return truth.values, volume, truth.warnings
 
 
-def _spacing(options: MriOptions, place: Volume | None, axes: int) -> tuple[float, ...]:
+def _rss(scan: _Scan) -> np.ndarray:
+    """The image of all that the file has: the coils' images as one length."""
+    axes = tuple(range(-scan.mask.ndim, 0))
+    share = float(np.mean(scan.samples != 0))
+    if share < 0.99:
+        raise InputError(
+            f"`truth` (=rss) needs all of k-space, and the file has {share:.0%} of it"
+        )
+    image = np.abs(np.fft.ifftn(scan.samples, axes=axes, norm="ortho"))
+    return (np.linalg.norm(image, axis=0) if scan.coils else image).astype(np.float32)
+
+
+def _place(
+    options: MriOptions, scan: _Scan, place: Volume | None, axes: int
+) -> tuple[tuple[float, ...], np.ndarray | None]:
+    """The size of a voxel and the affine: as asked for, of the truth, of the scan."""
+    spacing, affine = scan.spacing, scan.affine
+    if place is not None:
+        spacing, affine = place.spacing, place.affine
     if options.spacing is None:
-        return (1.0,) * axes if place is None else place.spacing
+        return spacing or (1.0,) * axes, affine
     try:
-        spacing = tuple(float(part) for part in options.spacing.split(","))
+        asked = tuple(float(part) for part in options.spacing.split(","))
     except ValueError:
-        spacing = ()
-    if len(spacing) != axes or not all(0 < s < float("inf") for s in spacing):
+        asked = ()
+    if len(asked) != axes or not all(0 < s < float("inf") for s in asked):
         raise InputError(
             f"`spacing` (={options.spacing}) must be {axes} positive numbers, such "
             f"as {','.join(['1'] * axes)}"
         )
-    return spacing
+    return asked, affine
 
 
 def _warn_of_origin(

@@ -1,5 +1,6 @@
 """A model file of any kind at any resolution, in the units of what was fitted."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..export.onnx import onnx_bytes
 from ..field import Field
 from ..mappings import FourierFeatures, Grids, Identity
 from ..model_file import load_with_info, model_path
-from .kind import SILENT, Kind, Listener, own_units
+from .kind import SILENT, Kind, Listener, Rendered, own_units
 from .model_facts import range_of, refuse
 from .table import IN_PYTHON, KINDS
 
@@ -33,7 +34,16 @@ def render_file(
             f"`{model}` is of task `{about.get('task')}`; only a model made by "
             f"`passband fit {'|'.join(KINDS)}` says how it is to be rendered"
         )
-    return kind.render(field, about, options, listener).write(out)
+    return shown_by(kind, options)(field, about, options, listener).write(out)
+
+
+def shown_by(kind: type[Kind], options: Any) -> Callable[..., Rendered]:
+    """What gives what was asked for: the field itself, or what is measured of it."""
+    if options.what == "measurements":
+        refuse(options, ("size", "resolution", "crop"), "is of a picture, not measured")
+        return kind.measure
+    refuse(options, ("angles",), "goes with `what=measurements`")
+    return kind.render
 
 
 def kind_of(about: dict[str, Any]) -> type[Kind] | None:
@@ -46,11 +56,11 @@ def kind_of(about: dict[str, Any]) -> type[Kind] | None:
 def render_values(
     field: Field, about: dict[str, Any], options: Any, listener: Listener = SILENT
 ) -> Any:
-    """What a render would write, as Python has it."""
+    """What a render would write, as Python has it; measurements where asked for."""
     kind = kind_of(about)
     if kind is None:
         raise InputError(f"a model of task `{about.get('task')}` cannot be rendered")
-    return kind.render(field, about, options, listener).values()
+    return shown_by(kind, options)(field, about, options, listener).values()
 
 
 def write_onnx(

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import unknown_word
 from . import options as of
+from .ct_options import CTOptions
+from .mri_options import MriOptions
 
 if TYPE_CHECKING:
     from .kind import Kind
@@ -34,7 +36,7 @@ class Row:
 KINDS: dict[str, Row] = {
     "image": Row(
         "passband.kinds.image:ImageKind", of.ImageOptions,
-        "fit a picture: PNG, JPEG, TIFF, NPY", "a picture",
+        "fit a picture: PNG, JPEG, TIFF, DICOM, NPY", "a picture",
     ),
     "signal": Row(
         "passband.kinds.signal:SignalKind", of.SignalOptions,
@@ -45,12 +47,12 @@ KINDS: dict[str, Row] = {
         "fit a solid: PLY, OBJ, STL, NPZ", "a solid",
     ),
     "ct": Row(
-        "passband.kinds.ct:CTKind", of.CTOptions,
+        "passband.kinds.ct:CTKind", CTOptions,
         "fit densities to a sinogram: NPY, TIFF", "a sinogram",
     ),
     "mri": Row(
-        "passband.kinds.mri:MriKind", of.MriOptions,
-        "fit an image or volume to k-space: NPY, NIfTI", "k-space",
+        "passband.kinds.mri:MriKind", MriOptions,
+        "fit an image or volume to k-space: HDF5, BART, MATLAB, NPY", "k-space",
     ),
     "nerf": Row(
         "passband.kinds.nerf:NerfKind", of.NerfOptions,

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..forward.fan import Projector
+from ..forward.kspace import KSpace
 from ..forward.linear import Masked
-from ..forward.radon import Radon
 from ..tasks.ct import CTTask, kept_rays
 from ..tasks.linear import LinearTask, held_out
 from ..tasks.mri import MriTask
@@ -75,7 +76,7 @@ def _(task: CTTask, *, steps: int = 1000) -> Recipes:
     enlarged to the picture's.
     """
     forward = task.forward
-    if not isinstance(forward, Radon):
+    if not isinstance(forward, Projector):
         raise TypeError("baselines need line integrals, so a task of `ct_task`")
     y, train_mask = task.sinogram, task.train_mask
     if train_mask is None:  # the weight of total variation must be chosen by something
@@ -98,15 +99,18 @@ def _(task: CTTask, *, steps: int = 1000) -> Recipes:
 
 @recipes.register
 def _(task: MriTask, *, steps: int = 1000) -> Recipes:
-    """Zero filling, total variation and a free grid, from the frequencies that train.
+    """Zero filling, least squares for several coils (SENSE), total variation and a free
+    grid, from the frequencies that train.
 
-    The weight of total variation is the one that predicts the held-out frequencies
-    best; it is left out where nothing is held out, and for complex images. Those have
-    two free numbers a voxel, which start at 0.
+    The iterations of SENSE and the weight of total variation are those that predict the
+    held-out frequencies best; both are left out where nothing is held out. Complex
+    images have two free numbers a voxel, which start at 0.
     """
     pair = task.forward.pair
     make: Recipes = {"zero-filled": lambda: zero_filled(task)}
-    if task.test_mask is not None and not pair:
+    if task.test_mask is not None and task.forward.maps is not None:
+        make["SENSE"] = lambda: sense(task, iterations=min(30, steps))
+    if task.test_mask is not None:
         make["total variation"] = lambda: total_variation_of(task, steps=steps)[0]
     # Its iterations cost a third of total variation's, and it needs more of them.
     more, start = min(1000, 3 * steps), 0.0 if pair else DARK
@@ -149,8 +153,8 @@ def _(task: LinearTask, *, steps: int = 1000) -> Recipes:
 
 
 def _filled(
-    forward: Radon, y: np.ndarray, train_mask: Array | None
-) -> tuple[Radon, Array]:
+    forward: Projector, y: np.ndarray, train_mask: Array | None
+) -> tuple[Projector, Array]:
     """Every view whole: rays that are left out come from those beside them."""
     if train_mask is None:
         return forward, jnp.asarray(y)
@@ -176,18 +180,40 @@ def zero_filled(task: MriTask) -> np.ndarray:
     return np.asarray(task.forward.zero_filled(task.measured))
 
 
+def sense(task: MriTask, *, iterations: int) -> np.ndarray:
+    """Least squares by conjugate gradients, of several coils (Pruessmann et al. 2001),
+    after the iteration that predicts the held-out frequencies best."""
+    whole, train = _whole(task)
+    if task.test_mask is None:
+        raise ValueError("this task holds no frequencies out to stop by")
+    test = jnp.broadcast_to(task.test_mask, task.measured.shape)
+    return least_squares(
+        whole, task.measured, train, test, iterations=iterations
+    ).values
+
+
+def _whole(task: MriTask) -> tuple[KSpace, Array]:
+    """The instrument with what is held out, and which of its samples train."""
+    train = task.forward.mask
+    held = train if task.test_mask is None else train | task.test_mask
+    whole = eqx.tree_at(lambda f: f.mask, task.forward, held)
+    return whole, jnp.broadcast_to(train, task.measured.shape)
+
+
 def total_variation_of(task: MriTask, *, steps: int) -> tuple[np.ndarray, float]:
     """The image of least total variation, and the weight that was chosen for it."""
     if task.test_mask is None:
         raise ValueError("this task holds no frequencies out to choose the weight by")
-    train = task.forward.mask
-    whole = eqx.tree_at(lambda f: f.mask, task.forward, train | task.test_mask)
+    whole, train = _whole(task)
+    pair = task.forward.pair
     chosen = chosen_total_variation(
         whole,
         task.measured,
-        jnp.broadcast_to(train, task.measured.shape),
+        train,
         shares=SHARES,
         search=max(1, steps // (2 * len(SHARES))),
         iterations=max(1, steps // 2),
+        low=None if pair else 0.0,
+        pair=pair,
     )
     return chosen.values, chosen.weight

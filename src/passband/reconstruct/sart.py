@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from ..forward.fan import Projector
 from ..forward.linear import relative_error
-from ..forward.radon import Radon
 
 
 class Swept(NamedTuple):
@@ -22,7 +22,7 @@ class Swept(NamedTuple):
 
 
 def sart(
-    forward: Radon,
+    forward: Projector,
     sinogram: Float[Array, "views bins"],
     train_mask: Bool[Array, "views bins"] | None = None,
     *,
@@ -51,7 +51,7 @@ def sart(
 
 @eqx.filter_jit
 def _sweep(
-    forward: Radon,
+    forward: Projector,
     y: Array,
     train_mask: Array,
     x: Array,

@@ -3,7 +3,8 @@
     min_x  1/2 |A x - y|^2 + weight sum |grad x|,   low <= x <= high,
 
 by the primal-dual method of Chambolle and Pock (2011). The gradient is that of forward
-differences, its length taken over all axes at each pixel.
+differences, its length taken over all axes at each pixel. A complex image is a last
+axis of two, whose slopes count together.
 """
 
 import math
@@ -57,8 +58,9 @@ def chosen_total_variation(
     shares: Sequence[float] = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4),
     search: int = 150,
     iterations: int = 200,
-    low: float = 0.0,
+    low: float | None = 0.0,
     high: float | None = None,
+    pair: bool = False,
 ) -> Chosen:
     """Total variation with the largest weight that predicts the held-out well.
 
@@ -70,6 +72,7 @@ def chosen_total_variation(
     Args:
         train_mask: which measurements are fitted; the others choose the weight.
         search: iterations for each weight; `iterations` more for the chosen one.
+        pair: the last axis has the real and imaginary parts of a complex image.
     """
     known = Masked(forward, train_mask)
     y = jnp.where(train_mask, measurements, 0)
@@ -79,13 +82,13 @@ def chosen_total_variation(
     found: dict[float, tuple[float, Array]] = {}
     some, more = jnp.int32(search), jnp.int32(iterations)
     for weight in (share * top for share in shares):
-        x = _solve(known, y, x, jnp.float32(weight), norm, some, low, high)
+        x = _solve(known, y, x, jnp.float32(weight), norm, some, low, high, pair)
         found[weight] = relative_error(forward(x), measurements, ~train_mask), x
     lowest = min(error for error, _ in found.values())
     near = lowest * (1 + 1 / math.sqrt(2 * max(1, int(jnp.sum(~train_mask)))))
     best = max(weight for weight, (error, _) in found.items() if error <= near)
     x = found[best][1]
-    x = _solve(known, y, x, jnp.float32(best), norm, more, low, high)
+    x = _solve(known, y, x, jnp.float32(best), norm, more, low, high, pair)
     return Chosen(np.asarray(x), best, {w: e for w, (e, _) in found.items()})
 
 
@@ -97,10 +100,11 @@ def _solve(
     weight: Array,
     norm: Array,
     iterations: Array,
-    low: float,
+    low: float | None,
     high: float | None,
+    pair: bool = False,
 ) -> Array:
-    d = len(forward.input_shape)
+    d = len(forward.input_shape) - pair
     # Scaled so that A and the gradient, of norm at most sqrt(4 d), weigh the same.
     scale = math.sqrt(4 * d) / jnp.maximum(1.05 * norm, jnp.finfo(jnp.float32).tiny)
     # Their product is at most 1 / (8 d); CT and MRI want the larger one for values.
@@ -111,8 +115,9 @@ def _solve(
     def body(_, carry):
         x, ahead, p, q = carry
         q = (q + dual * (scale * forward(ahead) - y)) / (1 + dual)
-        p = p + dual * gradient(ahead)
-        length = jnp.sqrt(jnp.sum(p**2, axis=0))
+        p = p + dual * gradient(ahead, d)
+        length = jnp.sqrt(jnp.sum(p**2, axis=(0, -1) if pair else 0))
+        length = length[..., None] if pair else length
         p = p * jnp.where(length > radius, radius / jnp.maximum(length, 1e-30), 1)
         moved = x - step * (scale * forward.H(q) + gradient_adjoint(p))
         moved = jnp.clip(moved, low, high)
@@ -122,10 +127,10 @@ def _solve(
     return jax.lax.fori_loop(0, iterations, body, (x, x, p, q))[0]
 
 
-def gradient(x: Float[Array, "..."]) -> Float[Array, "..."]:
-    """Forward differences along every axis, 0 at the far ends."""
+def gradient(x: Float[Array, "..."], axes: int | None = None) -> Float[Array, "..."]:
+    """Forward differences along every axis, or the first few, 0 at the far ends."""
     parts = []
-    for axis in range(x.ndim):
+    for axis in range(x.ndim if axes is None else axes):
         last = jax.lax.slice_in_dim(x, -1, None, axis=axis)
         parts.append(jnp.diff(x, axis=axis, append=last))
     return jnp.stack(parts)

@@ -3,17 +3,21 @@
 import dataclasses
 import itertools
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Float32, Int, Scalar
 
+from ..data.ct_geometry import Geometry, settle
 from ..data.images import Image
 from ..data.sinograms import Sinogram
 from ..domain import grid_coords
 from ..errors import InputError
 from ..field import Field
+from ..forward.fan import Projector, fan
 from ..forward.linear import LinearForward, relative_error
 from ..forward.radon import radon
 from ..mappings import AnyKey
@@ -42,6 +46,8 @@ class CTTask(Task):
     side: int = eqx.field(static=True)
     """Rows and columns of the picture."""
     prior: TotalVariation | None = None
+    weights: Float[Array, "views bins"] | None = None
+    """How much each ray counts in the loss; None for all alike."""
 
     def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
         del key, step
@@ -57,17 +63,22 @@ class CTTask(Task):
 
     def loss_of(self, density: Float[Array, "side side"]) -> Scalar:
         """Half the mean squared error of the rays (protocol 6)."""
-        error = self.forward(density) - self.sinogram
+        square = (self.forward(density) - self.sinogram) ** 2
+        if self.weights is not None:
+            square = self.weights * square
         if self.train_mask is None:
-            return 0.5 * jnp.mean(error**2)
-        error = jnp.where(self.train_mask, error, 0)
-        return 0.5 * jnp.sum(error**2) / jnp.sum(self.train_mask)
+            return 0.5 * jnp.mean(square)
+        square = jnp.where(self.train_mask, square, 0)
+        return 0.5 * jnp.sum(square) / jnp.sum(self.train_mask)
 
     @property
     def empty_loss(self) -> float:
         """The loss of a density that is 0 everywhere."""
         train_mask = True if self.train_mask is None else np.asarray(self.train_mask)
-        return 0.5 * float(np.mean(np.square(self.sinogram), where=train_mask))
+        square = np.square(self.sinogram)
+        if self.weights is not None:
+            square = square * np.asarray(self.weights)
+        return 0.5 * float(np.mean(square, where=train_mask))
 
     def density(self, field: Field) -> Float[Array, "side side"]:
         """The field on the grid of the instrument."""
@@ -117,22 +128,57 @@ def ct_task(
 
     Args:
         high: the density that becomes 1.
-        grid: rows and columns that a step evaluates; as many as bins by default.
-        pixel: the distance of two bins; densities are per unit of this length.
-        offset: by how many bins the axis of rotation misses bin bins // 2.
+        grid: rows and columns that a step evaluates; the picture's by default.
+        pixel: the distance of two bins, where the sinogram has no geometry of its own;
+            densities are per unit of this length.
+        offset: by how many bins the axis of rotation misses bin bins // 2, likewise.
         holdout: the share of rays (from 40 views up, of views) kept for testing.
     """
     views, bins = sinogram.values.shape
     if not 0 < high < math.inf:
         raise InputError(f"`high` (={high:g}) must be positive and finite")
-    forward = radon(sinogram.angles, bins, side=grid, offset=offset, pixel=1 / bins)
+    geometry = sinogram.geometry
+    if geometry is None:
+        geometry = settle({"pixel": pixel, "axis": bins // 2 + offset}, bins)
     train_mask = kept_rays((views, bins), holdout, seed)
+    unit = high * geometry.side
     return CTTask(
-        forward,
-        jnp.asarray(sinogram.values / (high * pixel * bins), jnp.float32),
+        projector(geometry, sinogram.angles, bins, grid),
+        jnp.asarray(sinogram.values / unit, jnp.float32),
         None if train_mask is None else jnp.asarray(train_mask),
-        bins,
+        geometry.size,
+        weights=None if sinogram.weights is None else jnp.asarray(sinogram.weights),
     )
+
+
+def projector(
+    geometry: Geometry,
+    angles: Float[np.ndarray, " views"],
+    bins: int,
+    grid: int | None = None,
+) -> Projector:
+    """What a scanner sees of densities on the unit square.
+
+    Args:
+        grid: rows and columns over the picture's square; the picture's own by default.
+    """
+    side = geometry.size if grid is None else grid
+    ratio = side / geometry.size
+    offset, centre = geometry.axis - bins // 2, geometry.centre * ratio
+    if geometry.type == "parallel":
+        return radon(
+            angles, bins, side=side, offset=offset, centre=centre,
+            pixel=geometry.pitch / geometry.side,
+            pitch=geometry.pitch / geometry.pixel * ratio,
+        )  # fmt: skip
+    assert geometry.source_origin is not None
+    assert geometry.source_detector is not None
+    return fan(
+        angles, bins, side=side, offset=offset, centre=centre, pitch=geometry.pitch,
+        source_origin=geometry.source_origin, arc=geometry.detector == "arc",
+        source_detector=geometry.source_detector, pixel=geometry.pixel / ratio,
+        unit=geometry.side,
+    )  # fmt: skip
 
 
 def kept_rays(
@@ -156,24 +202,49 @@ def kept_rays(
 
 
 def simulated(
-    image: Image, angles: Float[np.ndarray, " views"], *, noise: float, seed: int
+    image: Image,
+    angles: Float[np.ndarray, " views"],
+    *,
+    noise: float,
+    seed: int,
+    asked: Mapping[str, Any] | None = None,
 ) -> tuple[Sinogram, Float32[np.ndarray, "side side"]]:
     """The sinogram of a picture, and the square of densities it shows.
 
     Colours are averaged. The square is as large as the circle that all views see needs
     to be to hold every pixel that is not 0. Noise is normal, its spread a share of the
     largest line integral.
+
+    Args:
+        asked: entries of a geometry (`data.ct_geometry`), whose detector is made wide
+            enough to see all of that circle.
     """
     if not 0 <= noise < math.inf:
         raise InputError(f"`noise` (={noise:g}) must be 0 or more")
     colours = image.values[..., : {2: 1, 4: 3}.get(image.values.shape[2])]
     square = squared(colours.astype(np.float32).mean(axis=2), None)
-    side = len(square)
-    clean = np.asarray(radon(angles, side)(jnp.asarray(square)))
+    geometry, bins = _scanner_of(len(square), dict(asked or {}))
+    forward = projector(geometry, angles, bins)
+    clean = geometry.side * np.asarray(forward(jnp.asarray(square)))
     rng = np.random.default_rng([seed, 1])  # not the draw that holds rays out
     rough = rng.normal(size=clean.shape) * noise * clean.max()
     values = (clean + rough).astype(np.float32)
-    return Sinogram(values, angles, image.name), square
+    return Sinogram(values, angles, image.name, geometry=geometry), square
+
+
+def _scanner_of(side: int, asked: dict[str, Any]) -> tuple[Geometry, int]:
+    """A scanner that sees a square of so many pixels, and its bins."""
+    if "source_origin" not in asked:
+        return settle(asked | {"axis": side // 2}, side), side
+    R, D = asked["source_origin"], asked.get("source_detector", math.nan)
+    pitch = asked.get("pitch", asked.get("pixel", 1.0) * D / R)
+    pixel = asked.get("pixel", pitch * R / D)
+    outer = math.asin(min(0.99, side / 2 * pixel / R))
+    reach = D * (outer if asked.get("detector") == "arc" else math.tan(outer))
+    bins = side if not math.isfinite(reach) else 2 * math.ceil(reach / pitch) + 2
+    said = {"pitch": pitch, "pixel": pixel, "size": side, "axis": (bins - 1) / 2}
+    found = settle({k: v for k, v in asked.items() if k != "offset"} | said, bins)
+    return dataclasses.replace(found, centre=float(side // 2)), bins
 
 
 def squared(

@@ -1,0 +1,246 @@
+"""From a scan's files and options to a sinogram whose geometry is settled."""
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.arrays import finite
+from ..data.counts import line_integrals, without_rings
+from ..data.ct_geometry import Geometry, read_geometry, settle
+from ..data.images import read_image
+from ..data.scans import Scan, read_scan, read_stack, read_tiff_folder
+from ..data.sinograms import Sinogram, checked_sinogram, parse_angles
+from ..errors import InputError
+from ..reconstruct.axis import (
+    HeldOut,
+    by_held_out_views,
+    by_moments,
+    by_opposite_views,
+)
+from ..tasks.ct import projector, simulated
+from .ct_options import CTOptions
+from .kind import SILENT, Listener
+
+NEAR = 0.3
+"""Columns that an axis which is found may be off the middle by, and still be that."""
+BETTER = 0.98
+"""Of the middle's error: what views must predict each other with to be believed."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """A sinogram, and what to say of how it came about."""
+
+    data: Sinogram
+    notes: tuple[str, ...] = ()
+    truth: np.ndarray | None = None
+    """Of a simulated one."""
+    truth_range: float = 1.0
+
+
+def asked_geometry(options: CTOptions) -> dict[str, Any]:
+    """What the geometry file says, and before it what single options say."""
+    found = {} if options.geometry is None else read_geometry(options.geometry)
+    single = {
+        "type": options.beam, "detector": options.detector, "unit": options.unit,
+        "source_origin": options.source_origin, "pitch": options.pitch,
+        "source_detector": options.source_detector, "pixel": options.pixel,
+        "size": options.size, "axis": options.axis,
+    }  # fmt: skip
+    given = {k: v for k, v in single.items() if v is not None}
+    if options.axis is not None and options.offset is not None:
+        raise InputError("`axis` and `offset` say the same; give one")
+    if options.axis is not None or options.offset is not None:
+        found.pop("axis", None)
+        found.pop("offset", None)
+    if isinstance(found.get("angles"), str) and options.geometry is not None:
+        beside = Path(options.geometry).parent / found["angles"]
+        if os.path.isfile(beside):  # a file beside the geometry
+            found["angles"] = str(beside)
+    return found | given
+
+
+def measure(options: CTOptions, path: Path, listener: Listener = SILENT) -> Measured:
+    """The sinogram of the options' file, or of the picture to simulate."""
+    asked = asked_geometry(options)
+    if options.simulate is not None:
+        return _simulated(options, path, asked)
+    if path.is_dir():  # of TIFF files, one a view
+        scan = Scan(read_tiff_folder(path), path.name)
+    else:
+        scan = read_scan(path, options.array)
+    angles = _angles(options, asked, scan)
+    sinogram, notes, counted = _one_row(options, scan, angles, path)
+    bins = sinogram.values.shape[1]
+    asked = scan.geometry | asked
+    if options.offset is not None:
+        if not abs(options.offset) < bins / 2:
+            raise InputError(
+                f"`offset` (={options.offset}) must be less than half of the {bins} "
+                "bins"
+            )
+        asked["axis"] = bins // 2 + options.offset
+    geometry = settle(asked, bins)
+    listener.progress("the axis of rotation", often=False)
+    sinogram = dataclasses.replace(sinogram, geometry=geometry)
+    geometry, said, warned = with_axis(sinogram, geometry)
+    data = dataclasses.replace(
+        sinogram,
+        geometry=geometry,
+        weights=counted if options.weights == "counts" else None,
+        warnings=(*sinogram.warnings, *warned),
+    )
+    return Measured(data, (*scan.notes, *notes, *said))
+
+
+def _simulated(options: CTOptions, path: Path, asked: dict[str, Any]) -> Measured:
+    turn = 360 if "source_origin" in asked else 180
+    if options.angles is not None or "angles" in asked:
+        angles = _angles(options, asked, None)
+    else:
+        angles = turn / options.views * np.arange(options.views)
+    for name in ("axis", "offset", "size"):
+        if name in asked or getattr(options, name, None) is not None:
+            raise InputError(f"`{name}` is a measured scan's; `simulate` has its own")
+    image = read_image(path)
+    data, truth = simulated(
+        image, angles, noise=options.noise, seed=options.seed, asked=asked
+    )
+    return Measured(data, (), truth, image.high - image.low)
+
+
+def _angles(options: CTOptions, asked: dict[str, Any], scan: Scan | None) -> np.ndarray:
+    said = asked.get("angles") if options.angles is None else options.angles
+    if isinstance(said, str):
+        return parse_angles(said)
+    if said is not None:
+        return np.asarray(said, np.float64)
+    if scan is None or scan.angles is None:
+        raise InputError(
+            "`angles` is missing; such as 0:180:20 for 20 views from 0 to 180 degrees, "
+            "stop excluded, or a file with one number a view"
+        )
+    return scan.angles
+
+
+def _one_row(
+    options: CTOptions, scan: Scan, angles: np.ndarray, path: Path
+) -> tuple[Sinogram, tuple[str, ...], np.ndarray | None]:
+    """A row of the scan as line integrals, what to say of it, and its weights."""
+    rows = scan.values.shape[1]
+    row = rows // 2 if options.rows is None else options.rows
+    if row >= rows:
+        raise InputError(f"`rows` (={row}): `{path}` has {rows}, the first is 0")
+    notes = ()
+    if rows > 1 and options.rows is None:
+        notes = (f"row {row} of {rows} is taken; `rows` names another",)
+    values, counted, warned = scan.values[:, row], None, ()
+    flats, darks = _blanks(options, scan, row)
+    if flats is not None or options.blank is not None:
+        good = finite(values, f"`{path}`")
+        if flats is not None and flats.shape[1] != good.shape[1]:
+            raise InputError(
+                f"`flats` have {flats.shape[1]} columns and `{path}` {good.shape[1]}"
+            )
+        values, counted, warned = line_integrals(
+            good, flats, darks, blank=options.blank, name=f"`{path}`"
+        )
+        notes += ("counts became line integrals, -log((I - D) / (F - D))",)
+    elif options.weights == "counts":
+        raise InputError("`weights=counts` goes with raw counts: give `flats`")
+    kept = np.ascontiguousarray(finite(values, f"`{path}`"))
+    found = checked_sinogram(kept, angles, path, options.angles)
+    if counted is not None and found.values.shape != counted.shape:
+        raise InputError(f"`{path}`: raw counts are (views, bins), one row a view")
+    if options.rings is not None:
+        ringless = without_rings(found.values, options.rings)
+        found = dataclasses.replace(found, values=ringless)
+    said = (*found.warnings, *warned)
+    return dataclasses.replace(found, warnings=said), notes, counted
+
+
+def _blanks(
+    options: CTOptions, scan: Scan, row: int
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Flats and darks of a row, from their own files or the scan's."""
+    found = []
+    for own, asked in ((scan.flats, options.flats), (scan.darks, options.darks)):
+        pictures = own if asked is None else read_stack(asked)
+        if pictures is not None and pictures.shape[1] == 1 < row + 1:
+            raise InputError("`flats` and `darks` have one row and the scan several")
+        found.append(None if pictures is None else pictures[:, row])
+    return found[0], found[1]
+
+
+def with_axis(
+    data: Sinogram, geometry: Geometry
+) -> tuple[Geometry, tuple[str, ...], tuple[str, ...]]:
+    """The geometry with its axis found where nobody said it, what to say of that, and
+    what to warn of an axis that is wrong."""
+    bins = data.values.shape[1]
+    fan = geometry.type == "fan"
+
+    def make(angles: np.ndarray, few: int, axis: float, wide: float):
+        coarse = dataclasses.replace(
+            geometry, pitch=geometry.pitch * wide, pixel=geometry.side / few, size=few,
+            axis=axis, centre=(few - 1) / 2,
+        )  # fmt: skip
+        return projector(coarse, angles, few)
+
+    by = "opposite views"
+    found = None if fan else by_opposite_views(data.values, data.angles)
+    if found is None and not fan:
+        found, by = by_moments(data.values, data.angles), "centres of mass"
+    if geometry.axis_known:
+        wrong = _noticed(data, geometry, make, found)
+        return geometry, (), wrong
+    if found is None and not _can_tell(data):
+        said = f"the axis of rotation is taken to be at column {geometry.axis:g}, the "
+        return geometry, (f"{said}middle: these views cannot tell",), ()
+    if found is None:
+        by = "views held out"
+        found = by_held_out_views(data.values, data.angles, make)
+        judge = HeldOut(data.values, data.angles, make, 96)
+        if judge.error(found) > BETTER * judge.error(geometry.axis):
+            found = geometry.axis
+    if abs(found - geometry.axis) < (2 * NEAR if by == "views held out" else NEAR):
+        return geometry, (), ()
+    said = f"the axis of rotation is at column {found:.2f} of {bins}, found by {by}"
+    found = float(round(found, 3))
+    return dataclasses.replace(geometry, axis=found), (f"{said}; `axis` sets it",), ()
+
+
+def _can_tell(data: Sinogram) -> bool:
+    """Whether half of the views can be held against the other half."""
+    views, bins = data.values.shape
+    fan = data.geometry is not None and data.geometry.type == "fan"
+    order = np.sort(data.angles % 360)
+    turned = 360 - np.diff(order, append=order[0] + 360).max()
+    return views >= 12 and bins >= 64 and turned >= (180 if fan else 120)
+
+
+def _noticed(
+    data: Sinogram, geometry: Geometry, make: Any, found: float | None
+) -> tuple[str, ...]:
+    """A warning where the views say that the axis is not where it was said to be."""
+    if not _can_tell(data):
+        return ()
+    if found is not None and abs(found - geometry.axis) < 1:
+        return ()
+    judge = HeldOut(data.values, data.angles, make, 96)
+    there = judge.error(geometry.axis)
+    if found is None:
+        near = geometry.axis + judge.wide * np.arange(-8, 9)
+        found = judge.best(near)
+        if abs(found - geometry.axis) < max(1.0, judge.wide):
+            return ()
+    better = judge.error(found)
+    if better > 0.9 * there:
+        return ()
+    return (
+        f"`axis` (={geometry.axis:.5g}) looks wrong: with {found:.5g} half of the "
+        f"views predict the others with an error of {better:.2g}, not {there:.2g}",
+    )
