@@ -39,7 +39,6 @@ SLOW = (
     "test_members_go_all_the_way[nerf]",
     "test_frequencies_follow_the_flow_of_the_whole_grid[sides2-options2]",
     "test_distance_from_the_closed_form_falls_as_the_root_of_the_width",
-    "test_the_stack_is_spread_over_four_devices",
     "test_any_optax_optimiser",
 )
 """Tests of 10 to 100 s each, which `make test-all` runs beside the others: two cores
