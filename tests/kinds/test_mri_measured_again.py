@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_k_space_is_that_of_the_image_through_the_maps(run):
 def test_an_image_goes_to_nifti_with_its_pixels(run, capfd):
     out = run / "slice.nii.gz"
     assert main(["render", str(run), "--out", str(out), "--quiet"]) == 0
-    image = load(out)
+    image: Any = load(out)
     assert image.shape == (*SIDES, 1)
     assert np.allclose(np.diag(image.affine), [2, 3, 1, 1])
     np.testing.assert_allclose(
@@ -101,7 +102,7 @@ def test_an_image_goes_to_nifti_with_its_pixels(run, capfd):
 def test_the_truth_of_rss_is_the_length_of_all_coils(run):
     samples, images = scan()
     del samples
-    words = {"axes": "cxy", "norm": "none", "truth": "rss"}
+    words: dict[str, Any] = {"axes": "cxy", "norm": "none", "truth": "rss"}
     found = measurement(MriOptions(file=str(run / "k.npy"), **words)).truth
     want = np.linalg.norm(images, axis=0)
     assert found is not None

@@ -1,5 +1,6 @@
 """The axis of rotation, of sinograms whose axis was put somewhere on purpose."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from skimage.transform import radon as skimage_radon
@@ -59,7 +60,7 @@ def test_views_of_a_fan_predict_each_other_best_where_the_axis_is():
         )  # fmt: skip
 
     angles = np.arange(24) * 15.0
-    seen = np.asarray(make(angles, BINS, 42.3, 1.0)(picture(48)))
+    seen = np.asarray(make(angles, BINS, 42.3, 1.0)(jnp.asarray(picture(48))))
     held = HeldOut(seen, angles, make, BINS)
     assert held.best(np.arange(39.0, 46.0)) == pytest.approx(42.3, abs=0.3)
     assert held.error(42.3) < 0.5 * held.error(40)
