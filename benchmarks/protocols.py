@@ -9,15 +9,17 @@ finer   FINER++ (Liu et al. 2025): the 16 natural pictures of the paper, 512 x 5
 chest   muon-inrs: a slice of a chest from 100 parallel views without noise, 5000 steps;
         PSNR of the slice, clipped.
 sizes   INR-benchmark: pictures, the slice and a volume at 1e4 to 3e6 parameters in 1000
-        full steps of Adam; features of a fixed sigma beside ours, whose is chosen.
+        full steps of Adam; features of a fixed sigma beside ours, whose is chosen once
+        for each picture.
 
-Each leaves DIR/NAME.json. `--data` is the folder of chest.png, dragon.npz and div2k_x4;
-the natural pictures are those of `passband data`. `--small` only shows that it runs.
+Each leaves DIR/NAME.json, which grows with every method. `--rivals` is how many of the
+16 pictures all but ours train on, `--sizes` how many of the sizes are done. `--data` is
+the folder of chest.png, dragon.npz and div2k_x4; the natural pictures are those of
+`passband data`. `--small` only shows that it runs.
 """
 
 import argparse
 import dataclasses
-import json
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -36,8 +38,9 @@ from passband.kinds.choose import choose_for
 from passband.kinds.compare import compare
 from passband.kinds.comparison import Comparison
 from passband.kinds.ct import CTKind
+from passband.kinds.ct_options import CTOptions
 from passband.kinds.image import ImageKind
-from passband.kinds.options import CTOptions, ImageOptions
+from passband.kinds.options import ImageOptions
 from passband.tasks.image import ImageTask, image_task
 from passband.tasks.metrics import iou, psnr
 from passband.tasks.regression import RegressionTask, regression_task
@@ -52,6 +55,8 @@ from passband.tuning.sweep import Plan, rungs_to
 from passband.version import __version__
 from passband.words import parse_mapping
 
+Keep = Callable[[dict[str, Any]], None]
+"""Writes what there is so far."""
 CENTRED = "none:scale=2,shift=-1"
 PRINTED = {
     "finer": {
@@ -142,18 +147,20 @@ def chosen_word(image: Image, asked: ImageOptions) -> str:
     return choose_for(ImageKind(asked, image.name, image), asked, auto).mapping
 
 
-def finer(folder: Path, small: bool) -> dict[str, Any]:
+def finer(asked: argparse.Namespace, keep: Keep) -> None:
     """FINER++'s pictures: one table of PSNR, a row for each method."""
+    small = asked.small
     count, steps, width = (2, 40, 16) if small else (16, 5000, 256)
     place = find("natural") / "test_data"
     images = [_cut(read_image(p), small) for p in sorted(place.glob("*.png"))[:count]]
     tasks = [image_task(image) for image in images]
-    asked = ImageOptions(steps=steps, width=width, layers=5)
-    auto = [chosen_word(image, asked) for image in images]
+    options = ImageOptions(steps=steps, width=width, layers=5)
+    auto = [chosen_word(image, options) for image in images]
     sizes: Any = {"d": 2, "out": images[0].values.shape[2], "layers": 5, "width": width}
     found = {}
     for name, recipe in FINER.items():
-        words = auto if name.startswith("ours") else [CENTRED] * count
+        some = count if name == "ours" else min(count, asked.rivals)
+        words = (auto if name.startswith("ours") else [CENTRED] * count)[:some]
         n = len(recipe.rates)
         tried, _ = trained(
             [tasks[0]] * n, [words[0]] * n, recipe, recipe.rates,
@@ -162,9 +169,9 @@ def finer(folder: Path, small: bool) -> dict[str, Any]:
         levels = [clipped_psnr(tasks[0], field) for field in tried]
         lr = recipe.rates[int(np.nanargmax(levels))]
         fields, seconds = trained(
-            tasks, words, recipe, [lr] * count, steps=steps, **sizes
+            tasks[:some], words, recipe, [lr] * some, steps=steps, **sizes
         )
-        scores = [clipped_psnr(t, f) for t, f in zip(tasks, fields, strict=True)]
+        scores = [clipped_psnr(t, f) for t, f in zip(tasks, fields, strict=False)]
         found[name] = {
             "psnr": scores, "mean": float(np.mean(scores)), "lr": lr, "words": words,
             "rates": dict(zip(map(str, recipe.rates), levels, strict=True)),
@@ -173,12 +180,12 @@ def finer(folder: Path, small: bool) -> dict[str, Any]:
         print(
             f"finer  {name:12s} {np.mean(scores):.2f} dB  {seconds:.0f} s", flush=True
         )
-    return {"steps": steps, "pictures": count, "methods": found}
+        keep({"steps": steps, "methods": found})
 
 
-def chest(folder: Path, small: bool) -> dict[str, Any]:
+def chest(asked: argparse.Namespace, keep: Keep) -> None:
     """muon-inrs' slice: ours and rivals by Adam and by Muon, and the classical ones."""
-    path, steps, width = folder / "chest.png", 5000, 256
+    path, steps, width, small = asked.data / "chest.png", 5000, 256, asked.small
     image = read_image(path)
     if small:
         image, steps, width = _cut(image, small), 40, 16
@@ -188,7 +195,7 @@ def chest(folder: Path, small: bool) -> dict[str, Any]:
         ends = np.linspace(0, 180, 12 if small else 100)  # both of them, as theirs
         np.savetxt(angles, ends)
         np.save(picture, image.values[..., 0])
-        for name in ("adam", "muon"):
+        for name in ("muon", "adam"):
             options = CTOptions(
                 simulate=str(picture), angles=str(angles), steps=steps, width=width,
                 layers=5, holdout=0.0, optimiser=name,
@@ -200,7 +207,7 @@ def chest(folder: Path, small: bool) -> dict[str, Any]:
                 CTKind.read(options), options, methods=f"siren,finer,relu{others}"
             )
             found |= _of_slice(rows, image.values.shape[:2], name)
-    return {"steps": steps, "methods": found}
+            keep({"steps": steps, "methods": found})
 
 
 def _of_slice(
@@ -222,9 +229,10 @@ def _of_slice(
     return found
 
 
-def sizes(folder: Path, small: bool) -> dict[str, Any]:
+def sizes(asked: argparse.Namespace, keep: Keep) -> None:
     """INR-benchmark's sizes: a fixed sigma, ours by the same Adam, ours by Muon."""
-    counts = [1e4] if small else [1e4, 3e4, 1e5, 3e5, 1e6, 3e6]
+    folder, small = asked.data, asked.small
+    counts = [1e4] if small else [1e4, 3e4, 1e5, 3e5, 1e6, 3e6][: asked.sizes]
     steps, m = (20, 32) if small else (1000, 1000)
     paths = sorted((folder / "div2k_x4").glob("*.png"))[: 2 if small else None]
     images = [_cut(read_image(path), small) for path in paths]
@@ -235,6 +243,12 @@ def sizes(folder: Path, small: bool) -> dict[str, Any]:
         volume = volume[::8, ::8, ::8]
     dragon, problem = _volume(volume)
     found: dict[str, Any] = {}
+    options = ImageOptions(steps=steps, width=32 if small else 256, layers=3)
+    plan = Plan(rungs=rungs_to(min(steps, 800)), optimiser="muon", schedule="cosine")
+    chosen = {
+        2: [_with_m(chosen_word(i, options), m) for i in images],
+        3: [_with_m(choose(problem, plan=plan).mapping, m)],
+    }
     # Their coordinates run from -1 to 1: sigma 20 is 40 cycles per unit of ours.
     ways = {
         "sigma 20": (f"gaussian:40,m={m}", "adam"),
@@ -247,17 +261,9 @@ def sizes(folder: Path, small: bool) -> dict[str, Any]:
             for d, some in ((2, tasks), (3, [dragon])):
                 out = 3 if d == 2 else 1
                 width = _width(int(count), out, m)
-                words = [word] * len(some)
-                if word is None and d == 2:
-                    asked = ImageOptions(
-                        steps=steps, width=width, layers=3, optimiser=moves
-                    )
-                    words = [_with_m(chosen_word(i, asked), m) for i in images]
-                elif word is None:
-                    plan = Plan(rungs=rungs_to(min(steps, 800)), optimiser=moves)
-                    words = [_with_m(choose(problem, plan=plan).mapping, m)]
+                words = chosen[d] if word is None else [word] * len(some)
                 fields, seconds = trained(
-                    some, [str(w) for w in words], recipe, [1e-3] * len(some),
+                    some, words, recipe, [1e-3] * len(some),
                     steps=steps, d=d, out=out, layers=3, width=width,
                 )  # fmt: skip
                 scores = [_score(t, f) for t, f in zip(some, fields, strict=True)]
@@ -268,7 +274,7 @@ def sizes(folder: Path, small: bool) -> dict[str, Any]:
                     "seconds": seconds,
                 }  # fmt: skip
                 print(f"sizes  {label:32s} {np.mean(scores):.3f}", flush=True)
-    return {"steps": steps, "methods": found}
+                keep({"steps": steps, "methods": found})
 
 
 def _score(task: Task, field: Field) -> float:
@@ -306,7 +312,7 @@ def _cut(image: Image, small: bool) -> Image:
     return dataclasses.replace(image, values=image.values[:32, :32]) if small else image
 
 
-PROTOCOLS: dict[str, Callable[[Path, bool], dict[str, Any]]] = {
+PROTOCOLS: dict[str, Callable[[argparse.Namespace, Keep], None]] = {
     "finer": finer, "chest": chest, "sizes": sizes,
 }  # fmt: skip
 
@@ -317,18 +323,23 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("others/inr_benchmarks"))
     parser.add_argument("--json", type=Path, required=True, metavar="DIR")
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--rivals", type=int, default=16)
+    parser.add_argument("--sizes", type=int, default=6)
     options = parser.parse_args()
     options.json.mkdir(parents=True, exist_ok=True)
     for name in options.only.split(","):
         begun = time.perf_counter()
-        found = PROTOCOLS[name](options.data, options.small)
-        found |= {
-            "protocol": name, "printed": PRINTED.get(name, {}), "device": device_name(),
-            "passband": __version__, "seconds": time.perf_counter() - begun,
-        }  # fmt: skip
-        text = to_json(found, indent=1)
-        json.loads(text)
-        (options.json / f"{name}.json").write_text(text + "\n")
+        path = options.json / f"{name}.json"
+
+        def keep(found: dict[str, Any], name=name, path=path, begun=begun) -> None:
+            about = {
+                "protocol": name, "printed": PRINTED.get(name, {}),
+                "device": device_name(), "passband": __version__,
+                "seconds": time.perf_counter() - begun,
+            }  # fmt: skip
+            path.write_text(to_json(found | about, indent=1) + "\n")
+
+        PROTOCOLS[name](options, keep)
 
 
 if __name__ == "__main__":

@@ -29,12 +29,13 @@ from typing import Any
 
 import jax
 import numpy as np
-from tune_sets import SETS, Set
+from tune_sets import SETS, Set, modern
 
 from passband.field import Field, make_field
 from passband.train import driver
 from passband.train.device import device_name
 from passband.train.driver import Config
+from passband.train.optimisers import optimiser
 from passband.train.stack import unstack
 from passband.train.work import flop_of
 from passband.tuning.choice import Choice, rank_agreement
@@ -51,14 +52,14 @@ class Column:
     key: int
 
 
-def choices(data: Set, folder: Path) -> list[dict[str, Choice]]:
+def choices(data: Set, folder: Path, kernel: bool) -> list[dict[str, Choice]]:
     """What every stage chooses for each item: the spectrum, the kernel, the sweep."""
     found = []
     for k, problem in enumerate(data.problems):
         path = folder / f"choice-{k}.json"
         content = json.loads(path.read_text()) if path.is_file() else {}
         ways: dict[str, dict[str, Any]] = {"spectrum": {"train": False}}
-        if problem.patches is not None or problem.coarse is not None:
+        if kernel and (problem.patches is not None or problem.coarse is not None):
             ways["kernel"] = {"kernel": True, "train": False}
         ways["chosen"] = {}
         for way in [way for way in ways if way not in content]:
@@ -128,9 +129,10 @@ def train(data: Set, some: Sequence[Column]) -> list[list[float]]:
 
     driver.train(
         [data.tasks[k] for k, _, _ in trials],
-        [field_of(data, word, key) for _, word, key in trials],
+        [field_of(data, word, key, k) for k, word, key in trials],
         Config(data.every * chunks, data.rate, data.every),
         keys=[jax.random.PRNGKey(0)] * len(trials),
+        optimiser=optimiser(data.optimiser),
         stops=stops,
         on_stop=on_stop,
     )
@@ -138,8 +140,11 @@ def train(data: Set, some: Sequence[Column]) -> list[list[float]]:
     return middle.tolist()
 
 
-def field_of(data: Set, word: str, key: int) -> Field:
-    return make_field(word, key=jax.random.PRNGKey(key), bits2020=True, **data.network)
+def field_of(data: Set, word: str, key: int, item: int = 0) -> Field:
+    start = None if data.starts is None else data.starts[item]
+    return make_field(
+        word, key=jax.random.PRNGKey(key), bits2020=True, start=start, **data.network
+    ).with_leak(data.leak)
 
 
 def seconds_of_one(data: Set, path: Path) -> tuple[float, float]:
@@ -151,14 +156,23 @@ def seconds_of_one(data: Set, path: Path) -> tuple[float, float]:
         length = max(4, min(100, steps // 8))
         config = Config(steps=3 * length, lr=data.rate, every=length)
         keys = [jax.random.PRNGKey(0)]
-        _, [history] = driver.train(data.tasks[:1], [field], config, keys=keys)
+        _, [history] = driver.train(
+            data.tasks[:1], [field], config, keys=keys,
+            optimiser=optimiser(data.optimiser),
+        )  # fmt: skip
         spent = history["seconds"][-1] - history["seconds"][0]
         _write(path, spent / (2 * length) * steps)
     return json.loads(path.read_text()), flop / 1e15
 
 
 def measure(
-    name: str, items: int | None, small: bool, folder: Path, seconds: float
+    name: str,
+    items: int | None,
+    small: bool,
+    recipe: str,
+    kernel: bool,
+    folder: Path,
+    seconds: float,
 ) -> dict[str, Any] | None:
     """A set's row, or None where time was up before the columns that it needs."""
     begun = time.perf_counter()
@@ -166,8 +180,10 @@ def measure(
     parts = folder / f"{name}.parts"
     parts.mkdir(parents=True, exist_ok=True)
     data = make(items or default, small)
+    if recipe == "modern":
+        data = modern(name, data, small)
     print(f"{name}: read in {time.perf_counter() - begun:.1f} s", flush=True)
-    found = choices(data, parts)
+    found = choices(data, parts, kernel)
     print(f"  chosen by {time.perf_counter() - begun:.1f} s", flush=True)
     one, pflop = seconds_of_one(data, parts / "one.json")
     wanted = columns(data, found)
@@ -177,6 +193,8 @@ def measure(
     )  # fmt: skip
     content = summary(name, data, found, known, one, pflop)
     if content is not None:
+        content["recipe"] = recipe
+        content["command"] += f" --recipe {recipe}"
         content["complete"] = all(_name(c) in known for c in wanted)
     return content
 
@@ -348,6 +366,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=list(SETS), default=list(SETS))
     parser.add_argument("--items", type=int, help="pictures, phantoms or volumes")
     parser.add_argument("--small", action="store_true", help="sizes for a CPU")
+    parser.add_argument("--recipe", choices=("modern", "paper"), default="modern")
+    parser.add_argument("--kernel", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--json", type=Path, default=Path("tune"))
     parser.add_argument("--seconds", type=float, default=np.inf, help="for all sets")
     parser.add_argument("--table", type=Path)
@@ -363,7 +383,9 @@ def main() -> None:
         left = args.seconds - (time.perf_counter() - begun)
         if left <= 0:
             break
-        result = measure(name, args.items, args.small, args.json, left)
+        result = measure(
+            name, args.items, args.small, args.recipe, args.kernel, args.json, left
+        )
         if result is not None:
             _write(path, result)
     print(table(args.json))

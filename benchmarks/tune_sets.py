@@ -23,7 +23,7 @@ from passband.tasks.metrics import psnr
 from passband.tasks.mri import MriTask
 from passband.tasks.nerf import views_in
 from passband.tasks.task import Task
-from passband.train.schedules import Rate, decaying_rate
+from passband.train.schedules import Rate, Schedule, decaying_rate, schedule
 from passband.tuning.grid import grid_problem
 from passband.tuning.instruments import (
     ct_problem,
@@ -52,7 +52,7 @@ class Set:
     network: dict[str, Any]
     """Of a field, but for its mapping and key."""
     steps: int
-    rate: float | Rate
+    rate: float | Schedule
     every: int
     """Steps of one program, a divisor of `steps`."""
     looks: int = 1
@@ -66,6 +66,10 @@ class Set:
     """So many of them for the scales of the grid, the others for the fixed and the
     chosen scales alone."""
     unit: str = "dB"
+    optimiser: str = "adam"
+    leak: float = 0.0
+    starts: tuple[float, ...] | None = None
+    """Where each item's output begins; None is the middle."""
 
     def word(self, scale: float) -> str:
         return self.auto.replace("auto", f"{scale:.4g}")
@@ -223,6 +227,43 @@ def mesh(items: int, small: bool) -> Set:
         chunk_length(setting.steps), together=4, keys=(0, 1),
         unit="IoU near the surface",
     )  # fmt: skip
+
+
+def modern(name: str, data: Set, small: bool) -> Set:
+    """The set by the modern recipe: its rate, steps and prior, for the trials too."""
+    lr, steps, tv, muon = 1e-3, data.steps, 0.0, "muon"
+    trial_lr = lr
+    if name.startswith(("natural", "text")):
+        lr = trial_lr = 2e-3
+        steps = 76 if small else 500
+    elif name == "shepp":
+        tv = 2e-5
+    elif name == "mri":
+        lr = trial_lr = 2e-3
+        tv, muon = 3e-4, "muon4"
+    elif name == "lego":
+        steps = data.steps if small else 20_000
+    elif name == "mesh":
+        trial_lr = lr * float(np.clip(10_000 / data.plan.rungs[-1], 1, 25)) ** 0.5
+    leak = 0.0 if name == "lego" else 0.01
+    starts = [problem.start for problem in data.problems]
+    tasks = [task.with_prior(tv) if tv else task for task in data.tasks]  # pyright: ignore
+    return dataclasses.replace(
+        data,
+        plan=dataclasses.replace(
+            data.plan, lr=trial_lr, schedule="cosine", optimiser=muon, leak=leak
+        ),
+        tasks=tasks,
+        steps=steps,
+        rate=schedule("cosine", lr, steps),
+        every=min(data.every, steps) if steps % data.every == 0 else steps // 4,
+        looks=1,
+        keys=data.keys[:3],
+        grid_keys=1,
+        optimiser=muon,
+        leak=leak,
+        starts=None if None in starts else tuple(starts),  # pyright: ignore
+    )
 
 
 SETS: dict[str, tuple[Callable[[int, bool], Set], int]] = {

@@ -1,6 +1,7 @@
 """From a scanner's file to a sinogram in the user's units, and back from a model."""
 
 import json
+from typing import Any
 
 import h5py
 import jax
@@ -60,6 +61,7 @@ def test_counts_come_out_as_lines_with_their_axis_found(counts):
 
 def test_an_axis_of_the_users_is_kept(counts):
     path, _ = counts
+    given: dict[str, Any]
     for given in ({"axis": 20.0}, {"offset": -4.0}):
         found = measure(CTOptions(file=str(path), rows=0, **given), path)
         assert found.data.geometry is not None and found.data.geometry.axis == 20.0

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import equinox as eqx
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
@@ -14,9 +15,11 @@ from passband.export.report import write_report
 from passband.kinds.ct import CTKind
 from passband.kinds.ct_options import CTOptions
 from passband.kinds.fit import fit
-from passband.kinds.prior import Prior, parse_prior
+from passband.kinds.kind import TrialSize
+from passband.kinds.prior import Prior, parse_prior, with_usual_prior
 from passband.kinds.resume import resumed_options
 from passband.tuning.prior import LADDER, _further
+from passband.tuning.problem import HeldMeasured
 
 SIDE = 20
 SMALL = {"steps": 150, "width": 24, "layers": 3, "mapping": "gaussian:4,m=24",
@@ -141,3 +144,20 @@ def test_measurements_through_ones_own_operator_take_it_too():
     assert model.result["prior"] == {"name": "tv", "weight": 0.02, "tried": {}}
     with pytest.raises(InputError, match=r"`prior` \(=tv:x\) must be none"):
         pb.fit(data, prior="tv:x")
+
+
+@pytest.mark.parametrize(
+    "asked, weight",
+    [({}, CTKind.usual_tv), ({"prior": "tv"}, CTKind.usual_tv),
+     ({"prior": "tv:0.5"}, 0.5), ({"prior": "none"}, None),
+     ({"recipe": "paper"}, None)],
+)  # fmt: skip
+def test_trials_of_a_scale_have_the_prior_of_the_fit(phantom, asked, weight):
+    options = CTOptions(**SMALL, simulate=str(phantom), **asked)
+    kind = CTKind.read(options)
+    plain = kind.trials(options, TrialSize(8, 16**2))
+    found = with_usual_prior(kind, options, plain)
+    assert isinstance(plain.held, HeldMeasured) and found.held is not None
+    task = plain.held.task if weight is None else plain.held.task.with_prior(weight)
+    assert eqx.tree_equal(found.held.task, task)
+    assert (found.digest == plain.digest) == (weight is None)

@@ -3,7 +3,7 @@
 import dataclasses
 
 from ..auto import Auto
-from ..data.store import cache_or_none
+from ..data.store import kept_folder
 from ..tuning.choice import Choice
 from ..tuning.choose import choose
 from ..tuning.ladder import rung_at
@@ -11,6 +11,7 @@ from ..tuning.sweep import Plan, rungs_to
 from .defaults import on_cpu
 from .kind import SILENT, Kind, Listener, TrialSize
 from .options import TrainOptions
+from .prior import with_usual_prior
 
 
 def choose_for(
@@ -42,7 +43,7 @@ def choose_for(
     size = TrialSize(
         min(most.steps, steps or most.steps), min(most.points, batch or most.points)
     )
-    problem = kind.trials(asked, size)
+    problem = with_usual_prior(kind, asked, kind.trials(asked, size))
     mislead = kind.trials_mislead if on_cpu() and train and not insist else None
     choice = choose(
         problem,
@@ -51,7 +52,7 @@ def choose_for(
         kernel=kernel,
         train=train and mislead is None,
         seed=asked.seed,
-        cache=None if (cache := cache_or_none()) is None else cache / "tune",
+        cache=kept_folder("tune"),
         warn=listener.warn,
         fresh=fresh,
         progress=lambda text: listener.progress(f"choosing a scale: {text}"),

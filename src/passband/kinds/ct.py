@@ -9,7 +9,6 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from ..data.ct_geometry import Geometry, from_about
 from ..data.images import read_image
@@ -331,6 +330,8 @@ def _in_units(truth: np.ndarray, data: Sinogram) -> Truth:
     def smooth(rays: np.ndarray) -> np.ndarray:
         """Noise is not smooth, and pixels of other sizes differ in the finest parts."""
         wide = max(1, bins // 16)
+        from scipy.ndimage import uniform_filter1d
+
         return uniform_filter1d(rays.astype(np.float64), wide, mode="constant")
 
     return in_units_of(

@@ -80,7 +80,7 @@ class PointsOptions(TrainOptions):
 
 @dataclasses.dataclass(frozen=True)
 class ImageOptions(TrainOptions):
-    """Fit a picture (PNG, JPEG, TIFF, NPY): a field from (x, y) to colour."""
+    """Fit a picture (PNG, JPEG, TIFF, DICOM, NPY): a field from (x, y) to colour."""
 
     holdout: str = option(
         "none",

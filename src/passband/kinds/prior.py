@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+import equinox as eqx
 import jax
 
 from ..errors import InputError
@@ -18,7 +19,7 @@ from ..train.optimisers import optimiser
 from ..train.schedules import schedule
 from ..train.work import flop_of
 from ..tuning.prior import choose_weight
-from ..tuning.problem import HeldMeasured
+from ..tuning.problem import HeldMeasured, Problem
 from .defaults import on_cpu
 from .kind import SILENT, Kind, Listener, Training, TrialSize
 from .options import InstrumentOptions, TrainOptions
@@ -96,6 +97,20 @@ def with_prior(task: T, training: Training) -> T:
     """The task with the training's prior in its loss; without one it stays as it is."""
     found = parse_prior(training.prior)
     return task.with_prior(found.weight) if found and found.weight else task
+
+
+def with_usual_prior(kind: Kind, asked: TrainOptions, problem: Problem) -> Problem:
+    """The trials of a scale with the prior of the fit, or with the usual one where its
+    weight is chosen later: without one they fear the ripples of a high scale more than
+    the fit has to."""
+    found, held = asked_prior(kind, asked), problem.held
+    weight = kind.usual_tv if found is None else found.weight
+    if not weight or not isinstance(held, HeldMeasured):
+        return problem
+    held = eqx.tree_at(lambda h: h.task, held, held.task.with_prior(weight))
+    return dataclasses.replace(
+        problem, held=held, digest=f"{problem.digest} tv:{weight!r}"
+    )
 
 
 def asked_prior(kind: Kind, asked: TrainOptions) -> Prior | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data.images import write_image
 from ..data.meshes import Mesh, Placement, bounding_box, normalise, read_mesh
-from ..data.store import cache_or_none
+from ..data.store import kept_folder
 from ..errors import InputError
 from ..export.chamfer import chamfer
 from ..export.mesh import BatchField, Extracted, extract, write_mesh
@@ -318,7 +318,7 @@ def _labels(
     block = max(BLOCK, batch)
     points = SMALL_POOL if steps * batch <= SMALL_POOL else POOL
     blocks = max(1, points // block)
-    slow, cache = (), cache_or_none()
+    slow = ()
     if embree_missing():
         slow = ("embreex is not installed; labels are made a slower way",)
     listener.progress(f"labelling {mesh.name}", often=False)
@@ -327,7 +327,7 @@ def _labels(
         blocks=blocks,
         block=block,
         test_points=TEST_POINTS,
-        cache_dir=None if cache is None else cache / "labels",
+        cache_dir=kept_folder("labels"),
         allow_open=options.allow_open,
         on_block=lambda done: listener.progress(
             f"labelling {mesh.name}  {done * block / 1e6:.1f} of "

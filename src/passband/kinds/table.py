@@ -36,7 +36,7 @@ class Row:
 KINDS: dict[str, Row] = {
     "image": Row(
         "passband.kinds.image:ImageKind", of.ImageOptions,
-        "fit a picture: PNG, JPEG, TIFF, NPY", "a picture",
+        "fit a picture: PNG, JPEG, TIFF, DICOM, NPY", "a picture",
     ),
     "signal": Row(
         "passband.kinds.signal:SignalKind", of.SignalOptions,

@@ -105,7 +105,7 @@ def espirit(
     if grid != sides:
         maps = np.stack([_finer(m, sides) for m in maps])
         maps /= np.maximum(np.linalg.norm(maps, axis=0), 1e-12)
-        certainty = _finer(certainty, sides).real
+        certainty = np.real(_finer(certainty, sides))
     return CoilMaps(maps.astype(np.complex64), certainty.astype(np.float32))
 
 
@@ -135,7 +135,8 @@ def _lags(
     pairs = space.transpose(0, 2, 1, 3).reshape(coils * coils, -1)
     count = (2 * kernel - 1) ** d
     summed = np.stack([
-        np.bincount(flat, row.real, count) + 1j * np.bincount(flat, row.imag, count)
+        np.bincount(flat, np.real(row), count)
+        + 1j * np.bincount(flat, np.imag(row), count)
         for row in pairs
     ])  # fmt: skip
     return summed.reshape(coils, coils, *(2 * kernel - 1,) * d)
@@ -158,7 +159,7 @@ def _eigen(
     whole = np.zeros((coils, coils, *grid), np.complex64)
     at = [(np.arange(2 * kernel - 1) - kernel + 1) % n for n in grid]
     # A grid narrower than the lags has several at one place.
-    np.add.at(whole, (slice(None), slice(None), *np.ix_(*at)), lags)
+    np.add.at(whole, (slice(None), slice(None), *np.ix_(*at)), lags)  # pyright: ignore
     axes = tuple(range(2, d + 2))
     matrices = np.fft.ifftn(whole, axes=axes, norm="forward") / kernel**d
     matrices = np.moveaxis(matrices, (0, 1), (-2, -1))
