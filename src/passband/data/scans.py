@@ -110,12 +110,17 @@ def read_stack(path: str | Path) -> Shaped[np.ndarray, "k rows bins"]:
     return _rows(read_tiff_stack(path), path)
 
 
-def read_tiff_folder(folder: Path) -> Shaped[np.ndarray, "k rows bins"]:
-    """The TIFF files of a folder in the order of the numbers in their names."""
+def tiff_files(folder: Path) -> list[Path]:
+    """The TIFF files of a folder, in the order of the numbers in their names."""
     found = [p for p in folder.iterdir() if p.suffix.lower() in (".tif", ".tiff")]
+    return sorted(found, key=lambda p: [int(n) for n in re.findall(r"\d+", p.stem)])
+
+
+def read_tiff_folder(folder: Path) -> Shaped[np.ndarray, "k rows bins"]:
+    """The TIFF files of a folder, one picture of the detector each."""
+    found = tiff_files(folder)
     if not found:
         raise InputError(f"`{folder}` holds no TIFF file; give one a view")
-    found.sort(key=lambda p: [int(n) for n in re.findall(r"\d+", p.stem)])
     first = read_tiff_stack(found[0])
     each = check_file(found[0], "a TIFF file")
     room = 3.0 * first.nbytes * len(found)

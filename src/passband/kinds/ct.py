@@ -12,6 +12,7 @@ import numpy as np
 
 from ..data.ct_geometry import Geometry, from_about
 from ..data.images import read_image
+from ..data.scans import tiff_files
 from ..data.sinograms import Sinogram
 from ..domain import check_count
 from ..errors import InputError
@@ -100,11 +101,14 @@ class CTKind(Kind):
 
     @classmethod
     def inputs(cls, options: CTOptions) -> list[Path]:
-        files = [cls.source(options)]
         more = ("angles", "truth", "geometry", "flats", "darks")
-        for word in (getattr(options, name) for name in more):
-            if word is not None and os.path.isfile(word):
-                files.append(Path(word))
+        words = [getattr(options, name) for name in more]
+        files = []
+        for path in (cls.source(options), *(Path(w) for w in words if w is not None)):
+            if os.path.isdir(path):
+                files += tiff_files(path)
+            elif not files or os.path.isfile(path):  # angles may be 0:180:20
+                files.append(path)
         return files
 
     @classmethod

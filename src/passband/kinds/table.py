@@ -48,7 +48,7 @@ KINDS: dict[str, Row] = {
     ),
     "ct": Row(
         "passband.kinds.ct:CTKind", CTOptions,
-        "fit densities to a sinogram: NPY, TIFF", "a sinogram",
+        "fit densities to a CT scan: HDF5, MATLAB, NPZ, TIFF, NPY", "a CT scan",
     ),
     "mri": Row(
         "passband.kinds.mri:MriKind", MriOptions,
