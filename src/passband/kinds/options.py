@@ -116,15 +116,19 @@ class ShapeOptions(TrainOptions):
     )
     steps: int | None = option(
         None,
-        "training steps (default: the paper's 10000, on a CPU 2000)",
+        "training steps (default: the paper's 10000, on a CPU fewer)",
         least=1,
         most=STEPS_MOST,
     )
     batch: int | None = option(
-        None, "points a step (default: the paper's 32768, on a CPU 2048)", least=1
+        None, "points a step (default: the paper's 32768, on a CPU fewer)", least=1
     )
     layers: int = option(
-        8, "dense layers, the output layer counted", least=1, most=1000
+        0, "dense layers, the output layer counted; 0 is 8, on a CPU 5", least=0,
+        most=1000,
+    )  # fmt: skip
+    width: int = option(
+        0, "channels of a hidden layer; 0 is 256, on a CPU 128", least=0
     )
     labels: str | None = option(
         None, "labels of this mesh made elsewhere", metavar="FILE", path=True
