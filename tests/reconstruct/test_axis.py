@@ -16,7 +16,8 @@ def picture(side: int = BINS) -> np.ndarray:
     y, x = (np.mgrid[:side, :side] - side // 2) / side
     first = np.hypot(x - 0.12, y + 0.08) < 0.13
     second = np.exp(-((x + 0.15) ** 2 + (y - 0.1) ** 2) / 0.005)
-    return (first + 0.7 * second).astype(np.float32)
+    inside = np.hypot(x, y) < 0.47
+    return np.where(inside, first + 0.7 * second, 0).astype(np.float32)
 
 
 def sinogram(angles: np.ndarray, move: float) -> np.ndarray:

@@ -219,7 +219,7 @@ def _can_tell(data: Sinogram) -> bool:
     fan = data.geometry is not None and data.geometry.type == "fan"
     order = np.sort(data.angles % 360)
     turned = 360 - np.diff(order, append=order[0] + 360).max()
-    return views >= 12 and bins >= 64 and turned >= (180 if fan else 120)
+    return views >= 12 and bins >= 64 and bool(turned >= (180 if fan else 120))
 
 
 def _noticed(
