@@ -178,12 +178,15 @@ class NerfOptions(TrainOptions):
     """Fit a scene to photographs of it: a field from (x, y, z) to colour and density.
 
     SCENE is a folder with transforms_train.json or transforms.json (Blender, nerfstudio
-    and instant-ngp write them), or such a file. Frequencies are in cycles per side of
-    the scene's box.
+    and instant-ngp write them), COLMAP's sparse/0 (bin or txt) or LLFF's
+    poses_bounds.npy, with pictures in images or images_4; or such a file. Frequencies
+    are in cycles per side of the scene's box, or of a picture's longer side (ndc).
     """
 
     file: str | None = argument(
-        "folder with a transforms file, or the file", metavar="SCENE", default=None
+        "folder with cameras and pictures, or a camera file",
+        metavar="SCENE",
+        default=None,
     )
     mapping: str | None = option(
         None,
@@ -223,6 +226,12 @@ class NerfOptions(TrainOptions):
         None,
         "centre and side of the scene's cube (default: read or estimated)",
         metavar="X,Y,Z,SIDE",
+    )
+    rays: str = option(
+        "auto",
+        "what the field is laid into: box (the world), ndc (one camera's view, far "
+        "things small), auto: ndc where COLMAP's or LLFF's cameras all look one way",
+        choices=("auto", "box", "ndc"),
     )
     allow_outside: bool = option(
         False, "read pictures that the camera file names outside its folder"
