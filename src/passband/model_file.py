@@ -51,7 +51,11 @@ def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
     """Write a field, and JSON-able facts and arrays about it, whole or not at all."""
     arrays = {name: x for name, x in info.items() if isinstance(x, np.ndarray)}
     info = {name: x for name, x in info.items() if name not in arrays}
-    tensors = {f"{_ABOUT}{k}": np.asarray(x, np.float32) for k, x in arrays.items()}
+    # safetensors takes the bytes as they lie, whatever their order.
+    tensors = {
+        f"{_ABOUT}{name}": np.ascontiguousarray(x, np.float32)
+        for name, x in arrays.items()
+    }
     for name in ("frequencies", "amplitudes", "scale", "shift"):
         if hasattr(field.encoding, name):
             values = np.asarray(getattr(field.encoding, name), np.float32)

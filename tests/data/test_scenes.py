@@ -137,11 +137,10 @@ def test_nerfstudio_and_instant_ngp_files(tmp_path: Path):
     path.write_text(json.dumps(content))
     scene = read_scene(path)
     # Pictures half as large as the file says: half the focal length, half the centre.
-    np.testing.assert_allclose(scene.train.lens[0], [12, 13, 4, 3.75])
+    np.testing.assert_allclose(scene.train.lens[0], [12, 13, 4, 3.75, 0.1, 0, 0, 0])
     assert scene.test is not None
     assert len(scene.train.names) == 7 and len(scene.test.names) == 2
     assert any("every 8th of its 9 is held out" in note for note in scene.notes)
-    assert any("distortion (k1)" in note for note in scene.notes)
     change(path, lambda c: c.update(train_filenames=["images/0.jpg", "images/1.jpg"],
                                     val_filenames=["images/2.jpg"]))  # fmt: skip
     scene = read_scene(tmp_path)

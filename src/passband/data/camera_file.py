@@ -1,5 +1,5 @@
-"""Camera files: `transforms.json` as Blender's NeRF scenes, nerfstudio and
-instant-ngp write it."""
+"""Camera files: what any of them says, and `transforms.json` as Blender's NeRF scenes,
+nerfstudio and instant-ngp write it."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,8 @@ import numpy as np
 from ..errors import InputError, one_line
 from ..file_gate import read_json, reader
 
-DISTORTION = ("k1", "k2", "k3", "k4", "p1", "p2")
+DISTORTION = ("k1", "k2", "p1", "p2")
+MORE_DISTORTION = ("k3", "k4")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +33,20 @@ class CameraFile:
     """(rows, columns), where the file says."""
     content: dict[str, Any]
     notes: list[str]
+    distortion: np.ndarray | None = None
+    """(n, 4): k1, k2, p1, p2 as OpenCV has them; None where no lens is bent."""
+    pictures: tuple[Path | None, ...] | None = None
+    """The picture of each frame, where whoever read the cameras has found them."""
+    files: tuple[Path, ...] = ()
+    """What was read, `path` aside."""
+    points: np.ndarray | None = None
+    """(k, 3) of the world on surfaces of the scene, where the cameras came with any."""
+    bounds: np.ndarray | None = None
+    """(n, 2): depths between which each camera sees the scene, where they are told."""
 
     def lens_for(self, size: tuple[int, int]) -> np.ndarray:
-        """Lenses for pictures of (rows, columns), which may differ from the file's."""
+        """Lenses for pictures of (rows, columns), which may differ from the file's:
+        fx, fy, cx, cy and, where lenses are bent, k1, k2, p1, p2."""
         rows, columns = size
         given = self.size or size
         zoom = np.array([columns / given[1], rows / given[0]])
@@ -47,7 +59,8 @@ class CameraFile:
                       lens[:, 1])  # fmt: skip
         middle = np.array([columns / 2, rows / 2])
         centre = np.where(np.isnan(lens[:, 2:]), middle, lens[:, 2:])
-        return np.column_stack([fx, fy, centre])
+        bent = [] if self.distortion is None else [self.distortion]
+        return np.column_stack([fx, fy, centre, *bent])
 
 
 @reader("a transforms.json")
@@ -64,13 +77,13 @@ def read_cameras(path: Path) -> CameraFile:
             "rendered, so undistort the pictures first"
         )
     notes = []
-    bent = [k for k in DISTORTION if abs(_number(path, content, k) or 0.0) > 1e-3]
-    if bent:
+    more = [k for k in MORE_DISTORTION if abs(_number(path, content, k) or 0.0) > 1e-3]
+    if more:
         notes.append(
-            f"`{path.name}` states lens distortion ({', '.join(bent)}), which is "
-            "ignored; undistorted pictures give sharper scenes"
+            f"`{path.name}` states lens distortion ({', '.join(more)}) beyond k1, k2, "
+            "p1 and p2, which is ignored; undistorted pictures give sharper scenes"
         )
-    poses, lens, angles, names = [], [], [], []
+    poses, lens, angles, names, bent = [], [], [], [], []
     for k, frame in enumerate(frames):
         if not isinstance(frame, dict):
             raise InputError(f"`{path}`: frame {k} is no object but {frame!r:.40}")
@@ -81,6 +94,7 @@ def read_cameras(path: Path) -> CameraFile:
         both = content | frame
         numbers = [_number(path, both, key) for key in ("fl_x", "fl_y", "cx", "cy")]
         lens.append([math.nan if x is None else x for x in numbers])
+        bent.append([_number(path, both, key) or 0.0 for key in DISTORTION])
         turns = [_number(path, both, f"camera_angle_{axis}") for axis in "xy"]
         angles.append([math.nan if x is None else x for x in turns])
         if numbers[0] is None and turns[0] is None:
@@ -100,7 +114,7 @@ def read_cameras(path: Path) -> CameraFile:
         size = int(rows), int(columns)
     return CameraFile(
         path, names, np.stack(poses), np.array(lens), np.array(angles), size,
-        content, notes,
+        content, notes, np.array(bent) if np.any(bent) else None,
     )  # fmt: skip
 
 

@@ -108,6 +108,22 @@ def orbit_of(poses: np.ndarray, centre: np.ndarray) -> dict[str, object]:
     }
 
 
+def sway(
+    pose: np.ndarray, radii: tuple[float, float], depth: float, count: int
+) -> np.ndarray:
+    """Poses on an ellipse about a camera, across its axis, that look at one point.
+
+    Args:
+        radii: to the right and up.
+        depth: of the point before the camera.
+    """
+    right, up, back, eye = pose.T
+    angles = 2 * math.pi * np.arange(count) / count
+    way = radii[0] * np.cos(angles)[:, None] * right
+    way = way + radii[1] * np.sin(angles)[:, None] * up
+    return np.stack([look_at(eye + off, eye - depth * back, up) for off in way])
+
+
 def turned(poses: np.ndarray, turn: np.ndarray) -> np.ndarray:
     """The cameras after the whole world, they included, is turned about its origin."""
     return np.einsum("ij,njk->nik", turn, poses)

@@ -8,6 +8,7 @@ projections otherwise.
 
 import dataclasses
 import itertools
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ def read_scan(path: Path, array: str | None = None) -> Scan:
 def read_stack(path: str | Path) -> Shaped[np.ndarray, "k rows bins"]:
     """Pictures of the detector, such as flats: a TIFF or NPY, or a folder of TIFFs."""
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         return read_tiff_folder(path)
     if path.suffix.lower() == ".npy":
         return _rows(read_npy(path), path)

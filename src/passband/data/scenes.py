@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from ..errors import InputError, one_line
+from ..errors import InputError
 from ..file_gate import check_cost
-from .camera_file import CameraFile, read_cameras
+from .camera_file import CameraFile
 from .cameras import focus, turned
 from .images import Image, read_image
-from .scene_space import Space, settle
+from .scene_folder import cameras_in, pictures_of
+from .scene_space import RAYS, Space, settle
+from .seen_depths import Depths, seen_depths
 
 BACKGROUNDS = ("black", "white", "none")
-SUFFIXES = ("", ".png", ".jpg", ".jpeg", ".PNG", ".JPG", ".JPEG")
 EVERY = 8
 """One view in so many is held out where a scene names no test views."""
 
@@ -28,8 +29,9 @@ class Photographs:
 
     pixels: UInt8[np.ndarray, "n h w 3"]
     poses: Float[np.ndarray, "n 3 4"]
-    lens: Float[np.ndarray, "n 4"]
-    """fx, fy, cx, cy; the centre of the first pixel is at (0, 0)."""
+    lens: Float[np.ndarray, "n k"]
+    """fx, fy, cx, cy, and k1, k2, p1, p2 where lenses are bent; the centre of the first
+    pixel is at (0, 0)."""
     names: tuple[str, ...]
 
     @property
@@ -70,12 +72,14 @@ def read_scene(
     box: tuple[float, float, float, float] | None = None,
     offset: float = 0.5,
     allow_outside: bool = False,
+    rays: str = "auto",
 ) -> Scene:
-    """A scene from a folder with transforms files, or from one such file.
+    """A scene from a folder with cameras and pictures, or from one camera file.
 
     A folder has `transforms_train.json` (and `_val`, `_test`) as Blender's scenes have,
-    or one `transforms.json`, of which every 8th view is held out unless the file names
-    its `test_filenames`.
+    or one `transforms.json`, a model of COLMAP in `sparse/0`, or LLFF's
+    `poses_bounds.npy`, of which every 8th view is held out unless the file names its
+    `test_filenames`.
 
     Args:
         background: what RGBA pictures are laid on; `none` takes their colours as they
@@ -87,26 +91,30 @@ def read_scene(
             the file's `aabb`, else estimated.
         offset: where in its pixel a ray goes through; the paper's notebook used 0.
         allow_outside: read pictures too that the camera file names outside its folder.
+        rays: `box` lays the field into the world; `ndc` into what a camera in the midst
+            of the others sees, its depth as disparity; `auto` takes `ndc` for cameras
+            of COLMAP or LLFF that all look one way.
     """
     path = Path(path)
     if background not in BACKGROUNDS:
         raise InputError(
             f"`background` (={background}) must be one of {', '.join(BACKGROUNDS)}"
         )
-    files = _files(path)
+    if rays not in RAYS:
+        raise InputError(f"`rays` (={rays}) must be one of {', '.join(RAYS)}")
+    files = cameras_in(path, most)
     notes: list[str] = []
     splits: dict[str, Photographs] = {}
     sources: list[Path] = []
-    content = {}
-    for split, file in files.items():
-        cameras = read_cameras(file)
-        content = content or cameras.content
+    first = next(iter(files.values()))
+    content = next((c.content for c in files.values() if c.content), {})
+    for split, cameras in files.items():
         notes += cameras.notes
-        found = _pictures(cameras, notes, allow_outside)
-        sources += [file, *(p for p in found if p is not None)]
+        found = pictures_of(cameras, notes, allow_outside)
+        sources += _sources(cameras, found)
         splits[split] = _load(cameras, found, background, most, offset)
     if "all" in splits:
-        splits = _split(splits["all"], files["all"], content, notes)
+        splits = _split(splits["all"], first.path, content, notes)
     sizes = {split: views.size for split, views in splits.items()}
     if len(set(sizes.values())) > 1:
         text = ", ".join(f"{s} {h} x {w}" for s, (h, w) in sizes.items())
@@ -116,7 +124,8 @@ def read_scene(
     train = splits["train"]
     space = settle(
         f"`{path}`", content, focus(train.poses, train.lens, train.size),
-        near=near, far=far, box=box, notes=notes,
+        near=near, far=far, box=box, notes=notes, depths=_depths(first, train),
+        train=(train.poses, train.lens, train.size), rays=rays,
     )  # fmt: skip
     return Scene(
         name=path.stem
@@ -132,14 +141,28 @@ def read_scene(
     )
 
 
-def scene_files(path: str | Path, *, allow_outside: bool = False) -> list[Path]:
+def scene_files(
+    path: str | Path, *, allow_outside: bool = False, most: int | None = None
+) -> list[Path]:
     """Every file that `read_scene` reads."""
     sources: list[Path] = []
-    for file in _files(Path(path)).values():
-        cameras = read_cameras(file)
-        found = _pictures(cameras, [], allow_outside)
-        sources += [file, *(p for p in found if p is not None)]
+    for cameras in cameras_in(Path(path), most).values():
+        sources += _sources(cameras, pictures_of(cameras, [], allow_outside))
     return sources
+
+
+def _sources(cameras: CameraFile, found: list[Path | None]) -> list[Path]:
+    return [cameras.path, *cameras.files, *(p for p in found if p is not None)]
+
+
+def _depths(cameras: CameraFile, train: Photographs) -> Depths | None:
+    """How near and far the scene is, where points or bounds came with the cameras."""
+    if cameras.points is not None:
+        return seen_depths(cameras.points, train.poses, train.lens, train.size)
+    if cameras.bounds is not None:
+        low, high = cameras.bounds[:, 0].min(), cameras.bounds[:, 1].max()
+        return Depths(float(low), float(high), "poses_bounds.npy")
+    return None
 
 
 def subset(views: Photographs, names: list[str]) -> Photographs:
@@ -150,56 +173,6 @@ def subset(views: Photographs, names: list[str]) -> Photographs:
     if missing:
         raise InputError(f"`{missing[0]}` is no view of the scene")
     return views.part(np.array([place[name] for name in names]))
-
-
-def _files(path: Path) -> dict[str, Path]:
-    if os.path.isfile(path):
-        return {"all": path}
-    if not os.path.isdir(path):
-        raise InputError(
-            f"`{path}` does not exist; give a folder with transforms_train.json or "
-            "transforms.json, or such a file"
-        )
-    files = {s: path / f"transforms_{s}.json" for s in ("train", "val", "test")}
-    if os.path.isfile(files["train"]):
-        return {s: file for s, file in files.items() if os.path.isfile(file)}
-    if os.path.isfile(path / "transforms.json"):
-        return {"all": path / "transforms.json"}
-    raise InputError(
-        f"`{path}` has neither transforms_train.json nor transforms.json: no cameras"
-    )
-
-
-def _pictures(
-    cameras: CameraFile, notes: list[str], allow_outside: bool
-) -> list[Path | None]:
-    """The picture of each frame, None where there is none."""
-    folder = cameras.path.parent
-    found: list[Path | None] = []
-    for name in cameras.names:
-        if not (allow_outside or _is_inside(name)):
-            raise InputError(
-                f"`{cameras.path}` names a picture outside its folder, "
-                f"`{one_line(name)}`; if that is meant, `allow_outside` reads it"
-            )
-        tries = (folder / (name + suffix) for suffix in SUFFIXES) if name else ()
-        found.append(next((p for p in tries if os.path.isfile(p)), None))
-    have = sum(p is not None for p in found)
-    if have < len(found):
-        missing = next(n for n, p in zip(cameras.names, found, strict=True) if not p)
-        what = (
-            f"`{cameras.path.name}` names {len(found)} pictures and {have} of them are "
-            f"there; the first missing is `{one_line(missing)}`"
-        )
-        if not have:
-            raise InputError(what)
-        notes.append(what)
-    return found
-
-
-def _is_inside(name: str) -> bool:
-    """Whether a name leads nowhere but into the folder of its camera file."""
-    return not os.path.isabs(name) and not os.path.normpath(name).startswith("..")
 
 
 def _load(
@@ -232,8 +205,9 @@ def _load(
             )
         pixels.append(_small(image, background, factor))
     assert first is not None
-    lens = cameras.lens_for(first)[kept] / factor
-    lens[:, 2:] -= offset
+    lens = cameras.lens_for(first)[kept]
+    lens[:, :4] /= factor
+    lens[:, 2:4] -= offset
     names = tuple(cameras.names[k].removeprefix("./") for k in kept)
     return Photographs(np.stack(pixels), cameras.poses[kept], lens, names)
 

@@ -74,7 +74,7 @@ def measure(options: CTOptions, path: Path, listener: Listener = SILENT) -> Meas
     asked = asked_geometry(options)
     if options.simulate is not None:
         return _simulated(options, path, asked)
-    if path.is_dir():  # of TIFF files, one a view
+    if os.path.isdir(path):  # of TIFF files, one a view
         scan = Scan(read_tiff_folder(path), path.name)
     else:
         scan = read_scan(path, options.array)
@@ -125,7 +125,7 @@ def _simulated(options: CTOptions, path: Path, asked: dict[str, Any]) -> Measure
     else:
         angles = turn / options.views * np.arange(options.views)
     for name in ("axis", "offset", "size"):
-        if name in asked or getattr(options, name, None) is not None:
+        if name in asked or getattr(options, name, None):
             raise InputError(f"`{name}` is a measured scan's; `simulate` has its own")
     image = read_image(path)
     data, truth = simulated(

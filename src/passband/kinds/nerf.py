@@ -9,7 +9,7 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 
-from ..data.cameras import focus, orbit_of
+from ..data.cameras import focus
 from ..data.scenes import Photographs, Scene, read_scene, scene_files
 from ..errors import InputError
 from ..field import Field
@@ -33,10 +33,11 @@ from .kind import (
     Training,
     TrialSize,
     Units,
+    own_units,
     spread_of,
 )
 from .options import NerfOptions, TrainOptions
-from .render_scene import depth_picture, render_scene, scene_facts
+from .render_scene import depth_picture, flight_of, render_scene, scene_facts
 from .shown import Make, Reconstruction, Shown
 
 STEPS, MUON_STEPS, CPU_STEPS = 50_000, 20_000, 1200
@@ -53,6 +54,7 @@ FLAT_SPREAD = 1e-3
 """Spread of a rendered channel, over that of the photographs, below which a network
 renders the same on every ray. Healthy ones are at 0.04 or more from the 50th step on,
 and those that die are at exactly 0 by then."""
+RADIANCE = "red, green and blue from 0 to 1, and density along a ray"
 FOG_DEPTH = 0.1
 """Share of the way from near to far by which nine rays of ten are stopped in a network
 that hangs a picture before each camera. Networks start as fog that ends at 0.2 or
@@ -82,8 +84,11 @@ class NerfKind(Kind):
 
     @classmethod
     def inputs(cls, options: NerfOptions) -> list[Path]:
-        outside = options.allow_outside
-        return scene_files(cls.source(options), allow_outside=outside)
+        return scene_files(
+            cls.source(options),
+            allow_outside=options.allow_outside,
+            most=_longest(options),
+        )
 
     @classmethod
     def read(cls, options: NerfOptions, listener: Listener = SILENT) -> "NerfKind":
@@ -92,11 +97,12 @@ class NerfKind(Kind):
         scene = read_scene(
             path,
             background=options.background,
-            most=options.longest or (CPU_LONGEST if on_cpu() else LONGEST),
+            most=_longest(options),
             near=options.near,
             far=options.far,
             allow_outside=options.allow_outside,
             box=None if options.box is None else _box(options.box),
+            rays=options.rays,
         )
         samples = options.samples or (CPU_SAMPLES if on_cpu() else SAMPLES)
         if scene.test is None and scene.val is not None:
@@ -136,6 +142,8 @@ class NerfKind(Kind):
     def nyquist(self) -> float:
         """Half the pixels that the sharpest picture has along the scene's box."""
         train, space = self.scene.train, self.scene.space
+        if space.frustum is not None:
+            return max(train.size) / 2
         depth = (space.near + space.far) / 2
         return float(train.lens[:, 0].max()) * space.side / depth / 2
 
@@ -277,7 +285,7 @@ class NerfKind(Kind):
         train, test = scene.train, scene.test or scene.train
         seen = focus(train.poses, train.lens, train.size)
         centre = space.centre if seen is None else seen.centre
-        return {
+        return flight_of(space, train.poses, centre) | {
             "size": list(train.size),
             "lens": train.lens[0].tolist(),
             "near": space.near,
@@ -286,17 +294,22 @@ class NerfKind(Kind):
             "side": space.side,
             "background": scene.background,
             "samples": self.samples,
-            "orbit": orbit_of(train.poses, centre),
             "test": np.round(test.poses[:200], 6).tolist(),
         }
 
     @classmethod
     def units(cls, field: Field, about: dict[str, Any]) -> Units:
         space, _, _ = scene_facts(field, about)
+        if space.frustum is not None:
+            return dataclasses.replace(
+                own_units(3), coords="x and y of the middle camera's picture, its "
+                "longer side one, and disparity from near (0) to far (1)",
+                values=RADIANCE,
+            )  # fmt: skip
         return Units(
             space.low, np.full(3, 1 / space.side), np.zeros(3),
             "x, y and z of the world of the cameras",
-            "red, green and blue from 0 to 1, and density along a ray",
+            RADIANCE,
         )  # fmt: skip
 
     @classmethod
@@ -313,6 +326,10 @@ class NerfKind(Kind):
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:
         return render_scene(field, about, options, listener)
+
+
+def _longest(options: NerfOptions) -> int:
+    return options.longest or (CPU_LONGEST if on_cpu() else LONGEST)
 
 
 def _lr(mapping: Mapping) -> float:

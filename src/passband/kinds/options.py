@@ -116,15 +116,19 @@ class ShapeOptions(TrainOptions):
     )
     steps: int | None = option(
         None,
-        "training steps (default: the paper's 10000, on a CPU 2000)",
+        "training steps (default: the paper's 10000, on a CPU fewer)",
         least=1,
         most=STEPS_MOST,
     )
     batch: int | None = option(
-        None, "points a step (default: the paper's 32768, on a CPU 2048)", least=1
+        None, "points a step (default: the paper's 32768, on a CPU fewer)", least=1
     )
     layers: int = option(
-        8, "dense layers, the output layer counted", least=1, most=1000
+        0, "dense layers, the output layer counted; 0 is 8, on a CPU 5", least=0,
+        most=1000,
+    )  # fmt: skip
+    width: int = option(
+        0, "channels of a hidden layer; 0 is 256, on a CPU 128", least=0
     )
     labels: str | None = option(
         None, "labels of this mesh made elsewhere", metavar="FILE", path=True
@@ -174,12 +178,15 @@ class NerfOptions(TrainOptions):
     """Fit a scene to photographs of it: a field from (x, y, z) to colour and density.
 
     SCENE is a folder with transforms_train.json or transforms.json (Blender, nerfstudio
-    and instant-ngp write them), or such a file. Frequencies are in cycles per side of
-    the scene's box.
+    and instant-ngp write them), COLMAP's sparse/0 (bin or txt) or LLFF's
+    poses_bounds.npy, with pictures in images or images_4; or such a file. Frequencies
+    are in cycles per side of the scene's box, or of a picture's longer side (ndc).
     """
 
     file: str | None = argument(
-        "folder with a transforms file, or the file", metavar="SCENE", default=None
+        "folder with cameras and pictures, or a camera file",
+        metavar="SCENE",
+        default=None,
     )
     mapping: str | None = option(
         None,
@@ -219,6 +226,12 @@ class NerfOptions(TrainOptions):
         None,
         "centre and side of the scene's cube (default: read or estimated)",
         metavar="X,Y,Z,SIDE",
+    )
+    rays: str = option(
+        "auto",
+        "what the field is laid into: box (the world), ndc (one camera's view, far "
+        "things small), auto: ndc where COLMAP's or LLFF's cameras all look one way",
+        choices=("auto", "box", "ndc"),
     )
     allow_outside: bool = option(
         False, "read pictures that the camera file names outside its folder"

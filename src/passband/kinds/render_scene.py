@@ -10,7 +10,8 @@ import numpy as np
 
 from ..atomic_write import atomic_write
 from ..data.camera_file import read_cameras
-from ..data.cameras import orbit
+from ..data.cameras import orbit, orbit_of, sway
+from ..data.frustum import Frustum
 from ..data.images import quantise, write_image
 from ..data.scene_space import Space
 from ..errors import InputError
@@ -44,6 +45,7 @@ def render_scene(
                 yield see(
                     field, pose, lenses[k], size, near=near, far=far,
                     samples=int(about["samples"]), background=background,
+                    frustum=space.ndc,
                 )  # fmt: skip
 
         return len(poses), size, each()
@@ -96,22 +98,28 @@ def _cameras(
         cameras = read_cameras(Path(options.camera))
         size = size_of(options, *(cameras.size or own))
         lenses = cameras.lens_for(size)
-        lenses[:, 2:] -= 0.5
+        lenses[:, 2:4] -= 0.5
         return cameras.poses, lenses, size
     size = size_of(options, *own)
     # The picture keeps its angle of view; pixel centres are half a pixel in.
     zoom = np.array([size[1] / own[1], size[0] / own[0]])
-    lens = np.concatenate([lens[:2] * zoom, (lens[2:] + 0.5) * zoom - 0.5])
+    centre = (lens[2:4] + 0.5) * zoom - 0.5
+    lens = np.concatenate([lens[:2] * zoom, centre, lens[4:]])
     if options.orbit is None and (options.views is not None or not moving):
         poses = np.array(about["test"], float)
         if options.views is None:
             poses = poses[:1]
     else:
         circle = about["orbit"]
-        poses = orbit(
-            np.array(circle["centre"]), np.array(circle["up"]), circle["radius"],
-            circle["elevation"], options.orbit or FRAMES,
-        )  # fmt: skip
+        count = options.orbit or FRAMES
+        if "radii" in circle:
+            pose = np.array(about["frustum"]["pose"])
+            poses = sway(pose, circle["radii"], circle["depth"], count)
+        else:
+            poses = orbit(
+                np.array(circle["centre"]), np.array(circle["up"]), circle["radius"],
+                circle["elevation"], count,
+            )  # fmt: skip
     return poses, np.tile(lens, (len(poses), 1)), size
 
 
@@ -123,8 +131,20 @@ def scene_facts(
         near, far = float(about["near"]), float(about["far"])
         centre, side = np.array(about["centre"], float), float(about["side"])
         lens, circle = np.array(about["lens"], float), about["orbit"]
-        numbers = [near, far, side, *centre, *lens, circle["radius"],
-                   circle["elevation"], *circle["centre"], *circle["up"]]  # fmt: skip
+        numbers = [near, far, side, *centre, *lens]
+        frustum = None
+        if "frustum" in about:
+            frustum = Frustum(
+                np.array(about["frustum"]["pose"], float),
+                float(about["frustum"]["scale"]),
+            )
+            radii = [float(radius) for radius in circle["radii"]]
+            numbers += [*frustum.pose.ravel(), frustum.scale, circle["depth"], *radii]
+            if frustum.pose.shape != (3, 4) or len(radii) != 2 or frustum.scale <= 0:
+                raise ValueError
+        else:
+            numbers += [circle["radius"], circle["elevation"], *circle["centre"],
+                        *circle["up"]]  # fmt: skip
         poses = np.array(about["test"], float)
         rows, columns = (int(n) for n in about["size"])
         whole = (
@@ -133,7 +153,7 @@ def scene_facts(
             and 0 < near < far
             and side > 0
             and centre.shape == (3,)
-            and lens.shape == (4,)
+            and lens.shape in ((4,), (8,))
             and poses.ndim == 3
             and poses.shape[1:] == (3, 4)
             and len(poses) > 0
@@ -148,7 +168,26 @@ def scene_facts(
         raise InputError(
             "what the model says of its scene and cameras makes no sense"
         ) from None
-    return Space(near, far, centre, side), (rows, columns), lens
+    return Space(near, far, centre, side, frustum), (rows, columns), lens
+
+
+def flight_of(
+    space: Space, poses: np.ndarray, centre: np.ndarray
+) -> dict[str, dict[str, Any]]:
+    """The flight that goes with a set of cameras, as `scene_facts` reads it.
+
+    Around the centre; for forward-facing cameras an ellipse as wide as most of them
+    stand, about what is halfway in disparity.
+    """
+    frustum = space.frustum
+    if frustum is None:
+        return {"orbit": orbit_of(poses, centre)}
+    radii = np.quantile(np.abs(frustum.place(poses)[:, :2, 3]), 0.8, axis=0)
+    depth = 2 / (1 / space.near + 1 / space.far)
+    return {
+        "frustum": {"pose": frustum.pose.tolist(), "scale": frustum.scale},
+        "orbit": {"radii": radii.tolist(), "depth": depth},
+    }
 
 
 def _bytes(view: View, depth: bool, space: Space) -> np.ndarray:
@@ -168,7 +207,7 @@ def _write(path: Path, view: View, depth: bool, space: Space) -> None:
 
 def _depth(view: View, space: Space) -> np.ndarray:
     """In units of the world, NaN where nothing is."""
-    metres = view.depth / np.maximum(view.opacity, 0.5) / space.stretch
+    metres = space.depth(view.depth / np.maximum(view.opacity, 0.5))
     return np.where(view.opacity > 0.5, metres, np.nan).astype(np.float32)
 
 

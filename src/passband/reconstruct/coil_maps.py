@@ -37,8 +37,10 @@ def calibration_box(
     mask: Bool[np.ndarray, "*sides"], widest: int = WIDEST
 ) -> tuple[int, ...]:
     """Widths of the largest box about frequency 0, in the middle, that was measured
-    without a gap; at most `widest` along each axis."""
+    without a gap; at most `widest` along each axis, and half of a longer one, so that
+    something is left to be held out."""
     widths = [1] * mask.ndim
+    most = [min(widest, n, max(LEAST, n // 2)) for n in mask.shape]
 
     def whole(sizes: list[int]) -> bool:
         return bool(mask[_middle(mask.shape, tuple(sizes))].all())
@@ -49,7 +51,7 @@ def calibration_box(
     while open_axes:
         for axis in sorted(open_axes):
             more = [w + (k == axis) for k, w in enumerate(widths)]
-            if more[axis] > min(widest, mask.shape[axis]) or not whole(more):
+            if more[axis] > most[axis] or not whole(more):
                 open_axes.discard(axis)
             else:
                 widths = more

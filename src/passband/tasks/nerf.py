@@ -13,7 +13,7 @@ from ..data.scene_space import Space
 from ..data.scenes import Photographs, Scene
 from ..errors import InputError
 from ..field import Field
-from ..forward.render import on_background, ray, render, render_view
+from ..forward.render import ndc, on_background, ray, render, render_view
 from ..mappings import AnyKey
 from ..members import Members, mean_and_spread
 from ..ops.mlp import Precision
@@ -55,7 +55,9 @@ class Views(eqx.Module):
 
     pixels: UInt8[Array, "*runs n h w 3"]
     poses: Float[Array, "*runs n 3 4"]
-    lens: Float[Array, "*runs n 4"]
+    lens: Float[Array, "*runs n k"]
+    frustum: Float[Array, "*runs 4"] | None = None
+    """Of forward-facing scenes, in whose coordinates rays are then."""
 
     def rays(
         self, index: UInt32[Array, " k"] | Int[Array, " k"]
@@ -65,6 +67,8 @@ class Views(eqx.Module):
         view, rest = index // (h * w), index % (h * w)
         pixel = jnp.stack([rest % w, rest // w], -1).astype(jnp.float32)
         o, d = jax.vmap(ray)(self.poses[view], self.lens[view], pixel)
+        if self.frustum is not None:
+            o, d = jax.vmap(ndc, (0, 0, None))(o, d, self.frustum)
         colour = self.pixels.reshape(-1, 3)[index].astype(jnp.float32) / 255
         return o, d, colour
 
@@ -131,6 +135,7 @@ class NerfTask(Task):
         return see(
             field, pose, lens, size, near=self.near, far=self.far,
             samples=self.samples, background=self.background,
+            frustum=self.views.frustum,
         )  # fmt: skip
 
     def predict(self, field: Field, views: Views | None = None) -> np.ndarray:
@@ -187,13 +192,14 @@ class NerfTask(Task):
 def see(
     field: Field,
     pose: Float[Array, "3 4"] | np.ndarray,
-    lens: Float[Array, "4"] | np.ndarray,
+    lens: Float[Array, " k"] | np.ndarray,
     size: tuple[int, int],
     *,
     near: Array | float,
     far: Array | float,
     samples: int,
     background: Array,
+    frustum: Float[Array, "4"] | np.ndarray | None = None,
 ) -> View:
     """What a camera in the field's coordinates sees.
 
@@ -203,7 +209,7 @@ def see(
     if isinstance(field, Members):
         one_sees = functools.partial(
             see, pose=pose, lens=lens, size=size, near=near, far=far, samples=samples,
-            background=background,
+            background=background, frustum=frustum,
         )  # fmt: skip
         mean, spread = mean_and_spread(field, lambda one: _layers(one_sees(one)))
         assert spread is not None
@@ -217,6 +223,7 @@ def see(
         jnp.float32(far),
         size=size,
         samples=samples,
+        frustum=None if frustum is None else jnp.asarray(frustum, jnp.float32),
     )
     colour = np.asarray(on_background(seen, background))
     return View(colour, np.asarray(seen.depth), np.asarray(seen.opacity))
@@ -269,6 +276,7 @@ def views_in(space: Space, photographs: Photographs) -> Views:
         jnp.asarray(photographs.pixels),
         jnp.asarray(space.place(photographs.poses), jnp.float32),
         jnp.asarray(photographs.lens, jnp.float32),
+        None if space.ndc is None else jnp.asarray(space.ndc, jnp.float32),
     )
 
 
