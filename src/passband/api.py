@@ -42,7 +42,7 @@ SUFFIXES = {
     ".png": "image", ".jpg": "image", ".jpeg": "image", ".tif": "image",
     ".tiff": "image", ".wav": "signal", ".csv": "signal", ".ply": "shape",
     ".obj": "shape", ".stl": "shape", ".npz": "shape", ".dcm": "image",
-    ".cfl": "mri", ".mrd": "mri",
+    ".cfl": "mri", ".mrd": "mri", ".gif": "video", ".mp4": "video", ".mov": "video",
 }  # fmt: skip
 OTHER_WORDS = {
     "optimizer": "optimiser", "learning_rate": "lr", "rate": "lr", "key": "seed",

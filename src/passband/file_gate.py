@@ -375,16 +375,17 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     return np.load(io.BytesIO(data), allow_pickle=False)
 
 
-def library(name: str, reads: str) -> Any:
+def library(name: str, reads: str, extra: str = "formats") -> Any:
     """A module that only some files need; what to install where it is missing.
 
     Args:
         reads: what it is for, such as `HDF5 files`.
+        extra: of passband's, that brings it.
     """
     try:
         return importlib.import_module(name)
     except ImportError:
         raise InputError(
             f"{reads} are read with {name}, which is not installed; "
-            '`pip install "passband[formats]"` brings it'
+            f'`pip install "passband[{extra}]"` brings it'
         ) from None

@@ -26,6 +26,7 @@ FILES = {
     "ct": {"path": None, "simulate": "disc.npy", "views": 8},
     "mri": {"path": None, "simulate": "volume.npy", "fraction": 0.5},
     "nerf": {"path": "scene", "samples": 8, "batch": 32},
+    "video": {"path": "film.gif", "holdout": "odd"},
 }
 IN_MEMORY = ("points", "measured")
 

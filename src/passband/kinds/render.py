@@ -27,7 +27,7 @@ def render_file(
     kind = kind_of(about)
     if out.suffix.lower() == ".onnx":
         why = "means nothing to an ONNX model; leave it out"
-        refuse(options, ("size", "resolution", "crop", "bits"), why)
+        refuse(options, ("size", "resolution", "crop", "bits", "time", "frames"), why)
         return write_onnx(kind, field, about, out)
     if kind is None:
         raise InputError(
@@ -43,6 +43,8 @@ def shown_by(kind: type[Kind], options: Any) -> Callable[..., Rendered]:
         refuse(options, ("size", "resolution", "crop"), "is of a picture, not measured")
         return kind.measure
     refuse(options, ("angles",), "goes with `what=measurements`")
+    if not kind.moves:
+        refuse(options, ("time", "frames"), "is for a video, and this is none")
     return kind.render
 
 

@@ -44,6 +44,13 @@ class RenderOptions:
     camera: str | None = option(
         None, "a transforms.json: views of a scene from its cameras", metavar="FILE"
     )
+    time: float | None = option(
+        None, "the picture of a video at this time, in frames: 3.5", least=0
+    )
+    frames: int | None = option(
+        None, "so many frames of a video from first to last, to a GIF, MP4 or PNGs "
+        "(default: its own)", least=1, most=100_000,
+    )  # fmt: skip
     views: str | None = option(
         None, "a scene's own views", choices=("test",), metavar="test"
     )

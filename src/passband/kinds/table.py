@@ -8,6 +8,7 @@ from ..errors import unknown_word
 from . import options as of
 from .ct_options import CTOptions
 from .mri_options import MriOptions
+from .video_options import VideoOptions
 
 if TYPE_CHECKING:
     from .kind import Kind
@@ -56,7 +57,11 @@ KINDS: dict[str, Row] = {
     ),
     "nerf": Row(
         "passband.kinds.nerf:NerfKind", of.NerfOptions,
-        "fit a scene to photographs of it", "a scene",
+        "fit a scene to photographs of it: COLMAP, LLFF, transforms.json", "a scene",
+    ),
+    "video": Row(
+        "passband.kinds.video:VideoKind", VideoOptions,
+        "fit a video: GIF, a folder of frames, NPZ, MP4", "a video",
     ),
 }  # fmt: skip
 
