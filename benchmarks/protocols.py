@@ -38,8 +38,9 @@ from passband.kinds.choose import choose_for
 from passband.kinds.compare import compare
 from passband.kinds.comparison import Comparison
 from passband.kinds.ct import CTKind
+from passband.kinds.ct_options import CTOptions
 from passband.kinds.image import ImageKind
-from passband.kinds.options import CTOptions, ImageOptions
+from passband.kinds.options import ImageOptions
 from passband.tasks.image import ImageTask, image_task
 from passband.tasks.metrics import iou, psnr
 from passband.tasks.regression import RegressionTask, regression_task

@@ -227,7 +227,7 @@ def test_the_kind_of_a_file_is_told_by_its_name(here):
         (lambda: pb.fit(X1, X1, steps=0), "`steps` \\(=0\\) must be at least 1"),
         (lambda: pb.fit("none.png"), "`none.png` does not exist"),
         (lambda: pb.fit("x.png", kind="imgae"), "`image`"),
-        (lambda: pb.fit("a.npy", kind="ct"), "`angles` is missing"),
+        (lambda: pb.fit("a.npy", kind="ct"), "`a.npy` does not exist; give a scan"),
         (lambda: pb.tune(X1, X1, mapping="gaussian:3"), "leaves no scale to choose"),
         (lambda: pb.fit_many([]), "`data` is empty"),
         (lambda: pb.load("none.safetensors"), "`none.safetensors` does not exist"),

@@ -577,10 +577,20 @@ def test_libraries_print_nothing_of_their_own(tmp_path, capfd):
 
 
 def test_every_reader_of_files_is_behind_the_gate():
-    from passband.data import kspace_files, raster, signals, tiff
+    from passband.data import (
+        bart,
+        dicom,
+        fastmri_file,
+        ismrmrd_file,
+        kspace_files,
+        matlab,
+        raster,
+        signals,
+        tiff,
+    )
 
-    rooms = (camera_file, images, kspace_files, meshes, raster, signals, sinograms,
-             tiff, volumes)  # fmt: skip
+    rooms = (bart, camera_file, dicom, fastmri_file, images, ismrmrd_file, kspace_files,
+             matlab, meshes, raster, signals, sinograms, tiff, volumes)  # fmt: skip
     for room in rooms:
         for name, found in vars(room).items():
             if name.startswith("read_") and found.__module__ == room.__name__:

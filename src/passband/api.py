@@ -41,8 +41,8 @@ OnLog = Callable[[dict[str, float]], bool | None]
 SUFFIXES = {
     ".png": "image", ".jpg": "image", ".jpeg": "image", ".tif": "image",
     ".tiff": "image", ".wav": "signal", ".csv": "signal", ".ply": "shape",
-    ".obj": "shape", ".stl": "shape", ".npz": "shape", ".gif": "video",
-    ".mp4": "video", ".mov": "video",
+    ".obj": "shape", ".stl": "shape", ".npz": "shape", ".dcm": "image",
+    ".cfl": "mri", ".mrd": "mri", ".gif": "video", ".mp4": "video", ".mov": "video",
 }  # fmt: skip
 OTHER_WORDS = {
     "optimizer": "optimiser", "learning_rate": "lr", "rate": "lr", "key": "seed",
@@ -58,9 +58,10 @@ def read(path: Any, kind: str | None = None, **options: Any) -> Kind:
     """Data of a file, or of several, as `pb.fit` takes them.
 
     Args:
-        path: a picture (PNG, JPEG, TIFF, NPY), a signal (WAV, CSV, NPY), a mesh (PLY,
-            OBJ, STL, NPZ), a sinogram or k-space (NPY), the folder of a scene. None
-            where an option names the file (`simulate`).
+        path: a picture (PNG, JPEG, TIFF, DICOM, NPY), a signal (WAV, CSV, NPY), a mesh
+            (PLY, OBJ, STL, NPZ), a sinogram or k-space in the formats of `passband fit
+            ct` and `mri`, the folder of a scene. None where an option names the file
+            (`simulate`).
         kind: image, signal, shape, ct, mri or nerf; by the file's name where it tells.
         options: those of the kind, as `passband fit KIND --help` lists them:
             `angles="0:180:20"`, `holdout="quarter"`, `simulate="slice.png"`, ...
@@ -75,7 +76,11 @@ def read(path: Any, kind: str | None = None, **options: Any) -> Kind:
     row = row_of(name)
     if name not in KINDS:
         raise InputError(f"`kind` (={name}) has no files; give arrays to `pb.fit`")
-    given = {k: v for k, v in options.items() if v is not None}
+    given = {
+        k: str(v) if isinstance(v, Path) else v
+        for k, v in options.items()
+        if v is not None
+    }
     if path is not None:
         given["file"] = str(path)
     asked = make_options(row.options, _known(given))

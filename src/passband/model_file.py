@@ -7,7 +7,8 @@ multigrid, `encoding.level.0` (side, ..., side, features) and so on; `layer.0.we
 object with `format`, `activation` (between the layers; `relu` where it is left out),
 `output` (behind the last), `gains` (what W and b of a layer are multiplied by, or
 null), and whatever the task adds: `task`, `mapping`, `shape`, `low`,
-`high`, `metrics`. A point v is evaluated as
+`high`, `metrics`. Arrays among these are tensors of their own, `about.maps` say. A
+point v is evaluated as
 
     x = [a sin(2 pi B v), a cos(2 pi B v)]       or scale * v + shift, or what the
                                                  grids over the unit cube have at v
@@ -41,13 +42,20 @@ from .members import stacked
 
 FORMAT, MEMBERS_FORMAT = 1, 2
 """Of a single network, and of several, whose tensors have a leading axis."""
+_ABOUT = "about."
 _LARGEST_HEADER = 1 << 20
 _DEEPEST = 4  # levels of lists and objects in what a file says about itself
 
 
 def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
-    """Write a field, and JSON-able facts about it, whole or not at all."""
-    tensors: dict[str, np.ndarray] = {}
+    """Write a field, and JSON-able facts and arrays about it, whole or not at all."""
+    arrays = {name: x for name, x in info.items() if isinstance(x, np.ndarray)}
+    info = {name: x for name, x in info.items() if name not in arrays}
+    # safetensors takes the bytes as they lie, whatever their order.
+    tensors = {
+        f"{_ABOUT}{name}": np.ascontiguousarray(x, np.float32)
+        for name, x in arrays.items()
+    }
     for name in ("frequencies", "amplitudes", "scale", "shift"):
         if hasattr(field.encoding, name):
             values = np.asarray(getattr(field.encoding, name), np.float32)
@@ -100,6 +108,9 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
     about it."""
     path = model_path(path)
     about, tensors = _read(path)
+    arrays = {name: x for name, x in tensors.items() if name.startswith(_ABOUT)}
+    tensors = {name: x for name, x in tensors.items() if name not in arrays}
+    about |= {name.removeprefix(_ABOUT): x for name, x in arrays.items()}
     if about["format"] == FORMAT:
         return _field(path, about, tensors), about
     count = about.get("members")

@@ -1,6 +1,7 @@
 """`passband fit image` and `passband fit signal`, from a file to a run folder."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -21,14 +22,16 @@ RUN_FILES = ["checkpoint", "config.json", "metrics.jsonl", "model.safetensors",
 
 
 def test_json_is_one_object_with_the_promised_keys(here, quick, capfd):
+    begun = time.perf_counter()
     assert main(["fit", "image", "photo.png", *quick, "--json"]) == 0
+    elapsed = time.perf_counter() - begun
     out, err = capfd.readouterr()
     assert err == ""
     assert out.count("\n") == 1
     result = json.loads(out)
     assert list(result) == ["task", "mapping", "sigma", "recipe", "steps",
                             "step_points", "seconds", "device", "precision",
-                            "metrics", "run", "model"]  # fmt: skip
+                            "metrics", "run", "model", "phases"]  # fmt: skip
     assert result["task"] == "image"
     assert result["mapping"] == "gaussian:4,m=8"
     assert (result["sigma"], result["steps"]) == (4.0, 25)
@@ -37,6 +40,14 @@ def test_json_is_one_object_with_the_promised_keys(here, quick, capfd):
     assert result["run"] == "runs/photo-gaussian-4-m-8"
     assert json.loads((here / result["run"] / "result.json").read_text()) == result
     assert sorted(p.name for p in (here / result["run"]).iterdir()) == RUN_FILES
+    phases = result["phases"]
+    assert list(phases) == ["import", "read", "choose", "compile", "train",
+                            "evaluate", "write"]  # fmt: skip
+    assert 0.8 * elapsed < sum(phases.values()) < elapsed
+    assert phases["compile"] > 0
+    page = (here / result["run"] / "report.html").read_text()
+    told = page[page.index("Where the time went") :]
+    assert [name in told for name in phases] == [True] * 6 + [False]
 
 
 def test_words_on_stdout_and_silence_when_quiet(here, quick, capfd):

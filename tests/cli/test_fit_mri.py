@@ -140,9 +140,10 @@ def test_bad_files(tmp_path, monkeypatch, fails):
         (["k.npy", "--truth", "maps.npy"], "on the same grid"),
         (["k.npy", "--spacing", "1,2,3"], "must be 2 positive numbers"),
         (["--simulate", "k.npy"], "a real volume is meant"),
-        (["--simulate", "4d.nii"], "has 4 axes"),
+        (["--simulate", "4d.nii"], "`--volume 0` takes the first of several"),
         (["--simulate", "negative.npy"], "a magnitude has none"),
         (["--simulate", "real.npy", "--truth", "real.npy"], "does not go with"),
+        (["--simulate", "4d.nii", "--volume", "3"], "has 3, counted from 0"),
         (["k.npy", "--simulate", "real.npy"], "exclude each other"),
         ([], "KSPACE is missing"),
     ]

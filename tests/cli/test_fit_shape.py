@@ -38,7 +38,7 @@ def two_balls(path) -> None:
 @pytest.fixture(autouse=True)
 def small(monkeypatch, tmp_path):
     """A pool, a cache and pictures that take a moment."""
-    monkeypatch.setattr(shape_kind, "cache_or_none", lambda: tmp_path / "cache")
+    monkeypatch.setattr(shape_kind, "kept_folder", lambda k: tmp_path / "cache" / k)
     monkeypatch.chdir(tmp_path)
     sizes = {"SMALL_POOL": 2**15, "POOL": 2**17, "BLOCK": 2048, "TEST_POINTS": 4096}
     sizes |= {"CPU_GRID": 32, "CPU_SAMPLES": 4000, "SLICE": 64}

@@ -16,7 +16,7 @@ QUICK = ("--layers", "2", "--width", "8", "--quiet")
 @pytest.fixture(autouse=True)
 def cache(here, monkeypatch):
     """A cache of its own."""
-    monkeypatch.setattr(choose_module, "cache_or_none", lambda: here / "cache")
+    monkeypatch.setattr(choose_module, "kept_folder", lambda name: here / name)
 
 
 def test_a_choice_leaves_curve_json_and_report(here, capsys):

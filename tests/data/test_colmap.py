@@ -3,6 +3,7 @@
 import os
 import struct
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -127,8 +128,10 @@ def test_undistorting_solves_opencvs_equations():
     x, y = (a.ravel() for a in np.meshgrid(grid, 0.75 * grid))
     u, v = jax.vmap(lambda a, b: undistorted(a, b, jnp.array(bent)))(x, y)
     for k in range(0, x.size, 6):
-        there = fsolve(
-            lambda p, k=k: np.subtract(shown_by_opencv(*p, *bent), (x[k], y[k])),
+        there: Any = fsolve(
+            lambda p, k=k: np.subtract(
+                shown_by_opencv(p[0], p[1], *bent), (x[k], y[k])
+            ),
             (x[k], y[k]), xtol=1e-12,
         )  # fmt: skip
         np.testing.assert_allclose((u[k], v[k]), there, atol=2e-6)

@@ -73,9 +73,9 @@ def test_what_is_no_volume(tmp_path, values):
     (tmp_path / "cut.npy").write_bytes(b"abc")
     with pytest.raises(InputError, match="not an NPY"):
         read_volume(tmp_path / "cut.npy")
-    (tmp_path / "v.dcm").write_bytes(b"abc")
+    (tmp_path / "v.mha").write_bytes(b"abc")
     with pytest.raises(InputError, match="volumes are read from"):
-        read_volume(tmp_path / "v.dcm")
+        read_volume(tmp_path / "v.mha")
 
 
 def test_every_seed_has_another_head():

@@ -19,6 +19,7 @@ from passband.kinds.kind import TrialSize
 from passband.kinds.prior import Prior, parse_prior, with_usual_prior
 from passband.kinds.resume import resumed_options
 from passband.tuning.prior import LADDER, _further
+from passband.tuning.problem import HeldMeasured
 
 SIDE = 20
 SMALL = {"steps": 150, "width": 24, "layers": 3, "mapping": "gaussian:4,m=24",
@@ -156,6 +157,7 @@ def test_trials_of_a_scale_have_the_prior_of_the_fit(phantom, asked, weight):
     kind = CTKind.read(options)
     plain = kind.trials(options, TrialSize(8, 16**2))
     found = with_usual_prior(kind, options, plain)
+    assert isinstance(plain.held, HeldMeasured) and found.held is not None
     task = plain.held.task if weight is None else plain.held.task.with_prior(weight)
     assert eqx.tree_equal(found.held.task, task)
     assert (found.digest == plain.digest) == (weight is None)

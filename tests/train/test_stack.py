@@ -130,47 +130,63 @@ def test_memory_is_as_planned(points, width):
 
 
 SHARDED = """
+import functools, sys
 import jax, numpy as np
+import passband.field
 from passband.data.images import Image
 from passband.field import make_field
+from passband.ops.fused import fused_field
 from passband.tasks.image import image_task
 from passband.train import driver, stack
 from passband.train.driver import Config, train
-assert len(jax.devices()) == 4
+
+devices = jax.devices()
+assert len(devices) == 4
+fused, calls = sys.argv[1] == "fused", []
+
+def interpreted(*arguments):
+    calls.append(1)
+    return fused_field(*arguments, interpret=True)
+
+if fused:
+    passband.field.fits = lambda *_: True
+    passband.field.fused_field = interpreted
 rng = np.random.default_rng(0)
-task = [image_task(Image(rng.integers(0, 256, (8, 8, 3), np.uint8), 0., 255., ""))
-        for _ in range(8)]
-fields = [make_field("gaussian:2,m=16", d=2, out=3, key=jax.random.key(k), width=16)
-          for k in range(8)]
-seen = []
-spread, unstack = stack._spread, driver.unstack
-def spread_spy(*arguments):
-    task, state = spread(*arguments)
-    seen.append(len(state.step.sharding.device_set))
-    return task, state
-def unstack_spy(field, count):
+tasks = [image_task(Image(rng.integers(0, 256, (8, 8, 3), np.uint8), 0., 255., ""))
+         for _ in range(8)]
+fields = [make_field("gaussian:2,m=16", d=2, out=3, key=jax.random.key(k), layers=2,
+                     width=128 if fused else 16) for k in range(8)]
+keys = [jax.random.key(k) for k in range(8)]
+seen, unstack = [], driver.unstack
+
+def spy(field, count):
     seen.append(len(field.mlp.weights[0].sharding.device_set))
     return unstack(field, count)
-stack._spread, driver.unstack = spread_spy, unstack_spy
-keys = [jax.random.key(k) for k in range(8)]
-config = Config(steps=20, every=20)
-four, _ = train(task, fields, config, keys=keys)
-assert seen == [4, 4], seen  # to compile and train, trained
-stack.jax.devices = lambda: [jax.local_devices()[0]]
-one, _ = train(task, fields, config, keys=keys)
-for a, b in zip(jax.tree.leaves(four), jax.tree.leaves(one)):
+
+def runs(count, on):
+    stack.jax.devices = lambda: on
+    steps = Config(steps=2 if fused else 20, every=10)
+    return train(tasks[:count], fields[:count], steps, keys=keys[:count])[0]
+
+driver.unstack = spy
+four, one = runs(8, devices), runs(8, devices[:1])
+assert seen == [4, 1], seen
+assert bool(calls) == fused
+for a, b in zip(jax.tree.leaves(four), jax.tree.leaves(one), strict=True):
     np.testing.assert_allclose(a, b, atol=1e-5)
-print("sharded")
+print("equal")
 """
 
 
-def test_the_stack_is_spread_over_four_devices():
-    flags = "--xla_force_host_platform_device_count=4"
+@pytest.mark.parametrize("path", ["plain", "fused"])
+def test_four_devices_share_a_stack_and_change_nothing(path):
+    """Eight runs on four devices are those on one, by the fused op as by the plain."""
+    flags = f"{os.environ['XLA_FLAGS']} --xla_force_host_platform_device_count=4"
     done = subprocess.run(
-        [sys.executable, "-c", SHARDED], capture_output=True, text=True,
+        [sys.executable, "-c", SHARDED, path], capture_output=True, text=True,
         env={**os.environ, "XLA_FLAGS": flags},
     )  # fmt: skip
-    assert done.stdout.strip() == "sharded", done.stderr[-2000:]
+    assert done.stdout.strip() == "equal", done.stderr[-2000:]
 
 
 def test_parts_are_of_one_size_where_that_takes_few_more():
@@ -187,7 +203,7 @@ def test_programs_are_made_once_and_searched_only_where_that_pays(monkeypatch):
         programs,
         "_lower",
         lambda call: (
-            made.append((call.arguments[-1], call.skip_autotune)) or lower(call)
+            made.append((call.arguments[-2], call.skip_autotune)) or lower(call)
         ),
     )
     config = Config(steps=7, every=7)

@@ -22,6 +22,7 @@ from passband.tuning import (
     grid_problem,
     points_problem,
 )
+from passband.tuning.choice import rank_agreement
 
 PLAN = Plan(rungs=(30, 60), keep=(4,), lr=1e-2, layers=2, width=24, looks=1, slots=2)
 WORD = "gaussian:auto,m=16"
@@ -204,3 +205,16 @@ def test_points_of_a_grid_have_its_nyquist_frequency():
 def test_a_scale_that_is_given_is_not_chosen():
     with pytest.raises(InputError, match="`gaussian:4` leaves no scale to choose"):
         choose(grid_problem(np.zeros((4, 4, 1), np.float32)), "gaussian:4")  # pyright: ignore
+
+
+def test_agreement_of_ranks_is_spearmans_correlation_with_ties():
+    from scipy.stats import spearmanr
+
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        a, b = rng.integers(0, 6, (2, 12)).astype(float)
+        a[3] = np.nan
+        there = np.isfinite(a)
+        expected = spearmanr(a[there], b[there])[0]
+        assert rank_agreement(a, b) == pytest.approx(expected, abs=1e-12)
+    assert rank_agreement(np.ones(5), np.arange(5.0)) is None

@@ -46,7 +46,7 @@ def run(options: Options, given: set[str]) -> int:
 
     if options.out is not None:
         refuse_existing([Path(options.out)], options.overwrite)
-    prepare(options.device, False)
+    prepare(options.device, keep=False)  # what compiling takes is measured too
     from ..json_text import to_json
     from .console import Console
 

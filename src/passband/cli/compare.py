@@ -45,7 +45,7 @@ def run(row: Row, options: Any, given: set[str]) -> int:
     del given
     from .device import prepare
 
-    prepare(options.device, options.deterministic)
+    prepare(options.device, options.deterministic, quiet=options.quiet)
     from ..kinds.compare import compare
     from ..kinds.comparison import refuse_to_overwrite
     from ..kinds.fit import read_kind

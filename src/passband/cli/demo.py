@@ -22,7 +22,7 @@ def run(options: Options, given: set[str]) -> int:
     """The paper's first figure, on the astronaut that ships inside scikit-image."""
     from .device import prepare
 
-    prepare(options.device)
+    prepare(options.device, quiet=options.quiet)
     from pathlib import Path
 
     import jax

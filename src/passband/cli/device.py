@@ -4,10 +4,17 @@ import os
 import sys
 
 from ..errors import InputError
+from .console import Console
 
 
-def prepare(device: str, deterministic: bool = False) -> None:
-    """Set what JAX reads when it starts, and check that the device is there."""
+def prepare(
+    device: str, deterministic: bool = False, *, keep: bool = True, quiet: bool = False
+) -> None:
+    """Set what JAX reads when it starts, and check that the device is there.
+
+    Args:
+        keep: whether compiled programs are kept for the next command.
+    """
     started = "jax" in sys.modules
     flags = os.environ.get("XLA_FLAGS", "")
     if deterministic and "xla_gpu_deterministic_ops" not in flags:
@@ -23,3 +30,9 @@ def prepare(device: str, deterministic: bool = False) -> None:
             "`--device gpu`: JAX finds no GPU here; install passband with its CUDA "
             'parts, `pip install ".[cuda]"` in its folder, or use `--device cpu`'
         )
+    if keep:
+        from ..train.program_cache import keep_programs
+
+        problem = keep_programs()
+        if problem is not None:
+            Console(quiet=quiet).warn(problem)

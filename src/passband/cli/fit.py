@@ -2,6 +2,7 @@
 
 import dataclasses
 import shlex
+import time
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +45,18 @@ def run(row: Row, options: Any, given: set[str]) -> int:
     """Fit a file and leave a run folder."""
     from .device import prepare
 
-    prepare(options.device, options.deterministic)
+    begun = time.perf_counter()
+    prepare(options.device, options.deterministic, quiet=options.quiet)
     from ..kinds.fit import fit, read_kind
+    from ..kinds.phases import Phases
     from ..kinds.resume import resumed_options
     from ..kinds.session import Collapse
     from ..train.driver import Diverged
     from ..train.run_folder import RunFolder
     from .console import INTERRUPTED, Console
 
-    kind = row.load()
+    kind, phases = row.load(), Phases()
+    phases.add("import", time.perf_counter() - begun)
     console = Console.of(options)
     place, folder = _run_path(kind, options, given), None
     if options.resume:
@@ -62,7 +66,7 @@ def run(row: Row, options: Any, given: set[str]) -> int:
         options = resumed_options(options, given, folder.config, kind.name)
     try:
         fitted = fit(
-            read_kind(kind, options, console),
+            read_kind(kind, options, console, phases),
             options,
             place=place,
             resume=folder,
@@ -70,6 +74,7 @@ def run(row: Row, options: Any, given: set[str]) -> int:
             minutes=options.minutes,
             save_every=options.save_every,
             listener=console,
+            phases=phases,
         )
     except Diverged as error:
         console.error(

@@ -19,13 +19,15 @@ def run(options: Options, given: set[str]) -> int:
     """Print the header of a model and the shapes of its layers."""
     from .device import prepare
 
-    prepare("cpu")
+    prepare("cpu", keep=False)
     from ..model_file import load_with_info, model_path
     from .console import Console
 
     field, about = load_with_info(options.model)
+    arrays = {k: list(v.shape) for k, v in about.items() if hasattr(v, "shape")}
     content = {
         **about,
+        **arrays,
         "coordinates": field.encoding.dims,
         "layers": [field.encoding.features, *(b.shape[-1] for b in field.mlp.biases)],
         "parameters": field.parameters,

@@ -61,7 +61,7 @@ def run(options: Options, given: set[str]) -> int:
         from .paper_pages import readme
 
         return readme(folder, console, check=options.check)
-    prepare(options.device, deterministic=False)
+    prepare(options.device, quiet=options.quiet)
     from ..paper import plan, registry
     from ..paper.item import Preset
 

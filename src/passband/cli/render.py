@@ -41,7 +41,7 @@ def run(options: Any, given: set[str]) -> int:
     refuse_existing([out], options.overwrite)
     if not os.path.isdir(out.parent):
         raise InputError(f"`{out}` cannot be written: `{out.parent}` is not a folder")
-    prepare(options.device)
+    prepare(options.device, quiet=options.quiet)
     from ..kinds.render import render_file
     from .console import Console
 

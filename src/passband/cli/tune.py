@@ -53,7 +53,7 @@ def run(row: Row, options: Any, given: set[str]) -> int:
     """Choose a scale for a file, and leave curve, JSON and report in a folder."""
     from .device import prepare
 
-    prepare(options.device, options.deterministic)
+    prepare(options.device, options.deterministic, quiet=options.quiet)
     from ..atomic_write import make_folder, refuse_existing, write_bytes
     from ..auto import Auto
     from ..export.choice_report import write_choice

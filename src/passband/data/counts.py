@@ -25,8 +25,8 @@ class Integrals(NamedTuple):
 
 def line_integrals(
     counts: Shaped[np.ndarray, "views bins"],
-    flats: Shaped[np.ndarray, "k bins"] | None,
-    darks: Shaped[np.ndarray, "k bins"] | None,
+    flats: Shaped[np.ndarray, "flats bins"] | None,
+    darks: Shaped[np.ndarray, "darks bins"] | None,
     *,
     blank: float | None = None,
     name: str = "the scan",
@@ -129,7 +129,11 @@ def _bad_pixels(
     spread = 1.4826 * float(np.median(np.abs(dark - np.median(dark))))
     hot = dark > np.median(dark) + np.maximum(HOT * spread, 0.1 * usual)
     dead = (span < DEAD * usual) & ~hot
-    stuck = (np.ptp(seen, axis=0) == 0) & ~hot & ~dead & (len(seen) > 3)
+    steady = (np.ptp(seen, axis=0) == 0) & ~hot & ~dead & (len(seen) > 3)
+    # Counts without noise are steady beside the object, and wherever it is round.
+    stuck = steady & (np.abs(seen[0] - dark - span) > 0.02 * usual)
+    if stuck.mean() > 0.1:
+        stuck[:] = False
     said = []
     for bad, what in ((dead, "dead"), (hot, "hot"), (stuck, "stuck")):
         if bad.any():

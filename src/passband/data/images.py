@@ -10,11 +10,11 @@ from jaxtyping import Float, Float32, Shaped
 from ..atomic_write import atomic_write
 from ..errors import InputError
 from ..file_gate import open_file, reader
-from . import raster, tiff
+from . import dicom, raster
 from .arrays import read_npy, stored, write_npy
 
-PICTURE = "a PNG, JPEG, TIFF or NPY file"
-SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy")
+PICTURE = "a PNG, JPEG, TIFF, DICOM or NPY file"
+SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy", ".dcm")
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,16 @@ def to_user(
 
 @reader(PICTURE)
 def read_image(path: Path) -> Image:
-    """The picture in a PNG, JPEG, TIFF or NPY file; its content decides which it is."""
+    """The picture in a PNG, JPEG, TIFF, DICOM or NPY file; its content decides which it
+    is."""
     kind = _kind(path)
     if kind == "npy":
         values = read_npy(path)
+    elif kind == "dicom":
+        values = dicom.read_picture(path)
     elif kind == "tiff":
+        from . import tiff  # takes 50 ms to import
+
         values = tiff.read_tiff(path)
     else:
         values = raster.read_raster(path)
@@ -77,8 +82,11 @@ def read_image(path: Path) -> Image:
 
 
 def _kind(path: Path) -> str:
-    """`png`, `jpeg`, `tiff` or `npy`, by the first bytes of a file that can be read."""
-    if path.suffix.lower() not in SUFFIXES:
+    """`png`, `jpeg`, `tiff`, `dicom` or `npy`, by the first bytes of a file."""
+    suffix = path.suffix.lower()
+    if suffix in dicom.SUFFIXES or (not suffix and dicom.is_dicom(path)):
+        return "dicom"
+    if suffix not in SUFFIXES:
         raise InputError(
             f"`{path}` ends in `{path.suffix}`; pictures are read from "
             f"{', '.join(SUFFIXES)}"
@@ -152,6 +160,8 @@ def write_image(
         if suffix == ".png":
             raster.write_png(part, pixels)
         else:
+            from . import tiff
+
             tiff.write_tiff(part, pixels)
 
 

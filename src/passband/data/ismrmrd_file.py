@@ -90,11 +90,11 @@ class _Lines:
         # Each is at most as long as the file, whatever its header says.
         at_once = max(1, LEAST_ROOM // size)
         found, column = [], self.data.fields("data")
-        for start in range(0, len(chosen), at_once):
-            part = chosen[start : start + at_once]
-            # A range is far faster than a list of numbers.
-            rows = column[int(part[0]) : int(part[-1]) + 1]
-            found += [rows[k - part[0]] for k in part]
+        start, rows = -at_once, []
+        for k in map(int, chosen):
+            if k >= start + at_once:  # a range is far faster than a list of numbers
+                start, rows = k, column[k : k + at_once]
+            found.append(rows[k - start])
         lines = []
         for number, one, values in zip(chosen, head, found, strict=True):
             coils, n = int(one["active_channels"]), int(one["number_of_samples"])

@@ -101,7 +101,9 @@ def _read(
 
 
 def parts_of(path: Path) -> list[Path]:
-    """The files that a name stands for: BART has two."""
+    """The files that a name stands for: BART has two, a DICOM series a folder."""
+    if path.is_dir():
+        return sorted(p for p in path.iterdir() if p.is_file())
     return list(bart.pair(path)) if path.suffix.lower() in (".cfl", ".hdr") else [path]
 
 

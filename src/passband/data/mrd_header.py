@@ -31,9 +31,8 @@ class Header:
 
     def spacing(self, path: Path) -> tuple[float, float, float]:
         """Size of a voxel in mm, refusing what is no length in mm."""
-        found = tuple(
-            f / n for f, n in zip(self.encoded.fov, self.encoded.matrix, strict=True)
-        )
+        (a, b, c), (i, j, k) = self.encoded.fov, self.encoded.matrix
+        found = a / i, b / j, c / k
         if not all(_FINEST <= s <= _COARSEST for s in found[:2]):
             raise InputError(
                 f"`{path}` says that a voxel is {found[0]:.3g} x {found[1]:.3g} mm "

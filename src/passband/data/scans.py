@@ -8,6 +8,7 @@ projections otherwise.
 
 import dataclasses
 import itertools
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,8 @@ class Scan:
     name: str
     angles: np.ndarray | None = None
     """In degrees."""
-    flats: Shaped[np.ndarray, "k rows bins"] | None = None
-    darks: Shaped[np.ndarray, "k rows bins"] | None = None
+    flats: Shaped[np.ndarray, "flats rows bins"] | None = None
+    darks: Shaped[np.ndarray, "darks rows bins"] | None = None
     geometry: dict[str, Any] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
     flat: bool = False
@@ -103,19 +104,24 @@ def read_scan(path: Path, array: str | None = None) -> Scan:
 def read_stack(path: str | Path) -> Shaped[np.ndarray, "k rows bins"]:
     """Pictures of the detector, such as flats: a TIFF or NPY, or a folder of TIFFs."""
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         return read_tiff_folder(path)
     if path.suffix.lower() == ".npy":
         return _rows(read_npy(path), path)
     return _rows(read_tiff_stack(path), path)
 
 
-def read_tiff_folder(folder: Path) -> Shaped[np.ndarray, "k rows bins"]:
-    """The TIFF files of a folder in the order of the numbers in their names."""
+def tiff_files(folder: Path) -> list[Path]:
+    """The TIFF files of a folder, in the order of the numbers in their names."""
     found = [p for p in folder.iterdir() if p.suffix.lower() in (".tif", ".tiff")]
+    return sorted(found, key=lambda p: [int(n) for n in re.findall(r"\d+", p.stem)])
+
+
+def read_tiff_folder(folder: Path) -> Shaped[np.ndarray, "k rows bins"]:
+    """The TIFF files of a folder, one picture of the detector each."""
+    found = tiff_files(folder)
     if not found:
         raise InputError(f"`{folder}` holds no TIFF file; give one a view")
-    found.sort(key=lambda p: [int(n) for n in re.findall(r"\d+", p.stem)])
     first = read_tiff_stack(found[0])
     each = check_file(found[0], "a TIFF file")
     room = 3.0 * first.nbytes * len(found)
@@ -261,7 +267,8 @@ def _with_blanks(path: Path, scan: Scan, found: dict[str, Any]) -> Scan:
     for name in ("flats", "darks"):
         if name in found:
             one = np.asarray(found[name])
-            one = one.reshape(-1, rows, bins) if one.size % (rows * bins) == 0 else one
+            if one.ndim == 2:  # one picture, or one row of several
+                one = one[None] if one.shape == (rows, bins) else one[:, None]
             if one.shape[1:] != (rows, bins):
                 raise InputError(
                     f"`{path}`: the {name} have shape {one.shape} and the projections "

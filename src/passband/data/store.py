@@ -100,6 +100,16 @@ def cache_or_none() -> Path | None:
     return cache / "passband"
 
 
+def kept_folder(name: str) -> Path | None:
+    """Where things of that name are kept from one command to the next; None where
+    nothing is to be kept."""
+    given = os.environ.get("PASSBAND_CACHE", "on")
+    if given not in ("on", "off"):
+        raise InputError(f"`PASSBAND_CACHE` (={given}) must be on or off")
+    cache = cache_or_none()
+    return None if given == "off" or cache is None else cache / name
+
+
 def _places(name: str) -> list[Path]:
     given = os.environ.get("PASSBAND_DATA")
     roots = [Path(given) if given else None, cache_or_none()]

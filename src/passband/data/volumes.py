@@ -1,4 +1,5 @@
-"""Volumes (and images) in NIfTI and NPY files, with the affine that places them."""
+"""Volumes (and images) in NIfTI, DICOM and NPY files, with the affine that places
+them."""
 
 import gzip
 import math
@@ -14,6 +15,7 @@ from .. import file_gate
 from ..atomic_write import atomic_write
 from ..errors import InputError
 from ..file_gate import AnyPath, check_cost, decoding, open_file, reader
+from . import dicom
 from .arrays import finite
 
 NIFTI = (".nii", ".nii.gz")
@@ -29,8 +31,10 @@ class Volume:
     spacing: tuple[float, ...]
     """Between neighbours along each axis, in the file's unit (mm in NIfTI)."""
     affine: Float[np.ndarray, "4 4"] | None
-    """From indices to the scanner's coordinates, in NIfTI files."""
+    """From indices to the scanner's coordinates, in NIfTI and DICOM files."""
     name: str
+    notes: tuple[str, ...] = ()
+    """What was chosen on the way."""
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
@@ -39,25 +43,47 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     return ".nii.gz" if name.endswith(".nii.gz") else Path(name).suffix
 
 
-@reader("a NIfTI or NPY file")
-def read_volume(path: Path, *, allow_complex: bool = False) -> Volume:
-    """The volume in a NIfTI file, or the volume or image in an NPY file."""
+def volume_of(
+    path: AnyPath, *, allow_complex: bool = False, volume: int | None = None
+) -> Volume:
+    """The volume in a file (`read_volume`), or of a DICOM series in a folder."""
+    if not os.path.isdir(path):
+        return read_volume(path, allow_complex=allow_complex, volume=volume)
+    return _of_dicom(Path(path), dicom.series_of(path, volume=volume))
+
+
+@reader("a NIfTI, DICOM or NPY file")
+def read_volume(
+    path: Path, *, allow_complex: bool = False, volume: int | None = None
+) -> Volume:
+    """The volume in a NIfTI or DICOM file, or the volume or image in an NPY file.
+
+    Args:
+        volume: which of several, counted from 0: of a NIfTI file's last axis, or of
+            a DICOM file's times.
+    """
     suffix = suffix_of(path)
+    if suffix in dicom.SUFFIXES or (not suffix and dicom.is_dicom(path)):
+        return _of_dicom(path, dicom.read_frames(path, volume=volume))
     if suffix not in (*NIFTI, ".npy"):
         raise InputError(
-            f"`{path}` ends in `{suffix}`; volumes are read from .nii, .nii.gz and .npy"
+            f"`{path}` ends in `{suffix}`; volumes are read from .nii, .nii.gz, .dcm "
+            "and .npy"
         )
     if suffix == ".npy":
         values, affine = read_array(path), None
     else:
         with decoding(path, "a NIfTI file"):
             values, affine = _read_nifti(path)
-    if values.ndim == 4 and values.shape[3] == 1:
-        values = values[..., 0]
+    count = values.shape[3] if values.ndim == 4 else 1
+    if volume is not None and not 0 <= volume < count:
+        raise InputError(f"`volume` (={volume}): `{path}` has {count}, counted from 0")
+    if values.ndim == 4 and (count == 1 or volume is not None):
+        values = values[..., volume or 0]
     if values.ndim not in (2, 3) or (affine is not None and values.ndim != 3):
         raise InputError(
-            f"`{path}` has {values.ndim} axes, {values.shape}; one volume has 3 (a "
-            "series of volumes must be split: save one of them)"
+            f"`{path}` has {values.ndim} axes, {values.shape}; one volume has 3, and "
+            "`volume=0` takes the first of several"
         )
     if min(values.shape) < 2:
         raise InputError(
@@ -75,6 +101,17 @@ def read_volume(path: Path, *, allow_complex: bool = False) -> Volume:
             raise InputError(f"`{path}` has an affine that is flat: {affine.tolist()}")
     name = path.name[: -len(suffix)]
     return Volume(finite_numbers(values, f"`{path}`"), spacing, affine, name)
+
+
+def _of_dicom(path: Path, found: dicom.Stack) -> Volume:
+    """Three axes, or two of a single slice."""
+    values, name = found.values, path.stem or path.resolve().name
+    values = finite_numbers(values, f"`{path}`")
+    if values.shape[2] == 1:
+        return Volume(
+            values[..., 0], found.spacing[:2], found.affine, name, found.notes
+        )
+    return Volume(values, found.spacing, found.affine, name, found.notes)
 
 
 def write_volume(

@@ -103,6 +103,7 @@ def write_report(
     body += _prior(result.get("prior"))
     body += _figures(figures, history, mapping or "run")
     body += _usage(config, result, render_example)
+    body += _phases(result.get("phases"))
     body += ["<h2>Configuration</h2>", html.table(html.flatten(_shown(config)))]
     body += [f"<footer>passband {html.escape(__version__)}</footer>"]
     text = html.page(title, readable(colour_of(mapping)), body)
@@ -183,6 +184,16 @@ def _prior(prior: Mapping[str, Any] | None) -> list[str]:
     return [
         "<h2>Prior</h2>", f'<p class="note">{html.escape(said)}</p>', html.table(rows)
     ]  # fmt: skip
+
+
+def _phases(phases: Mapping[str, float] | None) -> list[str]:
+    """Where the time went."""
+    if not phases:
+        return []
+    said = "Of this sitting, until this page was drawn."
+    rows = [(name, html.duration(seconds)) for name, seconds in phases.items()]
+    return ["<h2>Where the time went</h2>", f'<p class="note">{said}</p>',
+            html.table(rows)]  # fmt: skip
 
 
 def _known_first(known: Iterable[str], given: Iterable[str]) -> list[str]:

@@ -3,7 +3,7 @@
 import dataclasses
 
 from ..auto import Auto
-from ..data.store import cache_or_none
+from ..data.store import kept_folder
 from ..tuning.choice import Choice
 from ..tuning.choose import choose
 from ..tuning.ladder import rung_at
@@ -52,7 +52,7 @@ def choose_for(
         kernel=kernel,
         train=train and mislead is None,
         seed=asked.seed,
-        cache=None if (cache := cache_or_none()) is None else cache / "tune",
+        cache=kept_folder("tune"),
         warn=listener.warn,
         fresh=fresh,
         progress=lambda text: listener.progress(f"choosing a scale: {text}"),

@@ -9,10 +9,10 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from ..data.ct_geometry import Geometry, from_about
 from ..data.images import read_image
+from ..data.scans import tiff_files
 from ..data.sinograms import Sinogram
 from ..domain import check_count
 from ..errors import InputError
@@ -101,11 +101,14 @@ class CTKind(Kind):
 
     @classmethod
     def inputs(cls, options: CTOptions) -> list[Path]:
-        files = [cls.source(options)]
         more = ("angles", "truth", "geometry", "flats", "darks")
-        for word in (getattr(options, name) for name in more):
-            if word is not None and os.path.isfile(word):
-                files.append(Path(word))
+        words = [getattr(options, name) for name in more]
+        files = []
+        for path in (cls.source(options), *(Path(w) for w in words if w is not None)):
+            if os.path.isdir(path):
+                files += tiff_files(path)
+            elif not files or os.path.isfile(path):  # angles may be 0:180:20
+                files.append(path)
         return files
 
     @classmethod
@@ -331,6 +334,8 @@ def _in_units(truth: np.ndarray, data: Sinogram) -> Truth:
     def smooth(rays: np.ndarray) -> np.ndarray:
         """Noise is not smooth, and pixels of other sizes differ in the finest parts."""
         wide = max(1, bins // 16)
+        from scipy.ndimage import uniform_filter1d
+
         return uniform_filter1d(rays.astype(np.float64), wide, mode="constant")
 
     return in_units_of(

@@ -1,6 +1,7 @@
 """From a scan's files and options to a sinogram whose geometry is settled."""
 
 import dataclasses
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,12 @@ from ..data.counts import line_integrals, without_rings
 from ..data.ct_geometry import Geometry, read_geometry, settle
 from ..data.images import read_image
 from ..data.scans import Scan, read_scan, read_stack, read_tiff_folder
-from ..data.sinograms import Sinogram, checked_sinogram, parse_angles
+from ..data.sinograms import (
+    Sinogram,
+    checked_sinogram,
+    object_reach,
+    parse_angles,
+)
 from ..errors import InputError
 from ..reconstruct.axis import (
     HeldOut,
@@ -68,7 +74,7 @@ def measure(options: CTOptions, path: Path, listener: Listener = SILENT) -> Meas
     asked = asked_geometry(options)
     if options.simulate is not None:
         return _simulated(options, path, asked)
-    if path.is_dir():  # of TIFF files, one a view
+    if os.path.isdir(path):  # of TIFF files, one a view
         scan = Scan(read_tiff_folder(path), path.name)
     else:
         scan = read_scan(path, options.array)
@@ -93,7 +99,23 @@ def measure(options: CTOptions, path: Path, listener: Listener = SILENT) -> Meas
         weights=counted if options.weights == "counts" else None,
         warnings=(*sinogram.warnings, *warned),
     )
+    if "size" not in asked:
+        said += _smaller(data, geometry)
     return Measured(data, (*scan.notes, *notes, *said))
+
+
+def _smaller(data: Sinogram, geometry: Geometry) -> tuple[str, ...]:
+    """A hint at the picture that the object fills, where it is much smaller."""
+    reach = object_reach(data.values, geometry.axis) * geometry.pitch
+    if geometry.source_origin and geometry.source_detector:
+        reach *= geometry.source_origin / geometry.source_detector
+    size = 10 * math.ceil(2.2 * reach / geometry.pixel / 10)
+    if not 64 <= size < 0.7 * geometry.size:
+        return ()
+    return (
+        f"the object fills less of the picture's {geometry.size} x {geometry.size} "
+        f"pixels: `size={size}` holds it, and spends the grid on it",
+    )
 
 
 def _simulated(options: CTOptions, path: Path, asked: dict[str, Any]) -> Measured:
@@ -103,7 +125,7 @@ def _simulated(options: CTOptions, path: Path, asked: dict[str, Any]) -> Measure
     else:
         angles = turn / options.views * np.arange(options.views)
     for name in ("axis", "offset", "size"):
-        if name in asked or getattr(options, name, None) is not None:
+        if name in asked or getattr(options, name, None):
             raise InputError(f"`{name}` is a measured scan's; `simulate` has its own")
     image = read_image(path)
     data, truth = simulated(
@@ -219,7 +241,7 @@ def _can_tell(data: Sinogram) -> bool:
     fan = data.geometry is not None and data.geometry.type == "fan"
     order = np.sort(data.angles % 360)
     turned = 360 - np.diff(order, append=order[0] + 360).max()
-    return views >= 12 and bins >= 64 and turned >= (180 if fan else 120)
+    return views >= 12 and bins >= 64 and bool(turned >= (180 if fan else 120))
 
 
 def _noticed(

@@ -10,9 +10,7 @@ from typing import Any
 import equinox as eqx
 import jax
 
-from ..atomic_write import write_bytes
 from ..auto import Auto
-from ..data.images import write_image
 from ..errors import InputError
 from ..export.report import write_report
 from ..field import Field
@@ -20,7 +18,6 @@ from ..file_gate import allowing, read_json
 from ..mappings import Mapping, nyquist_warning
 from ..model_file import save
 from ..ops.mlp import Precision
-from ..plot.style import png_bytes
 from ..tasks.task import Task
 from ..train.device import device_name
 from ..train.driver import Config, start
@@ -35,9 +32,11 @@ from .choose import choose_for
 from .defaults import on_cpu
 from .kind import SILENT, Evaluation, Kind, Listener, Training
 from .options import TrainOptions
+from .phases import Phases
 from .prior import Prior, asked_prior, choose_prior
 from .provenance import environment, names_file, went_on_with
 from .session import LANDING, Collapse, Sat, falls, land, sit
+from .shown import write_picture
 from .spread import figures_of, members_facts
 from .table import row_of
 
@@ -68,8 +67,15 @@ class Fitted:
     config: dict[str, Any]
 
 
-def read_kind(cls: type[Kind], options: Any, listener: Listener = SILENT) -> Kind:
+def read_kind(
+    cls: type[Kind],
+    options: Any,
+    listener: Listener = SILENT,
+    phases: Phases | None = None,
+) -> Kind:
     """Read data, and pass on what their reader says."""
+    if phases is not None:
+        phases.begin("read")
     with allowing(options.max_input):
         kind = cls.read(options, listener)
     for warning in kind.warnings:
@@ -91,6 +97,7 @@ def fit(
     field: Field | None = None,
     on_log: Callable[[dict[str, float]], bool | None] | None = None,
     listener: Listener = SILENT,
+    phases: Phases | None = None,
 ) -> Fitted:
     """Train a field for data that were read.
 
@@ -107,7 +114,10 @@ def fit(
         save_every: seconds between checkpoints.
         field: where to begin, of a model; drawn anew by default.
         on_log: sees every entry of the history; returning True ends the training.
+        phases: what was spent before, to which the seconds of this are added.
     """
+    phases = phases or Phases()
+    phases.begin("choose")
     if place is not None and resume is None:
         RunFolder.check(place, overwrite=overwrite)
     asked_prior(kind, asked)  # what cannot be is refused before anything is chosen
@@ -124,7 +134,7 @@ def fit(
                     owned.callback(resume.release)
                 return _fit(
                     kind, asked, training, choice, prior, place, resume, overwrite,
-                    minutes, save_every, field, on_log, listener, owned,
+                    minutes, save_every, field, on_log, listener, owned, phases,
                 )  # fmt: skip
         except Collapse as error:
             what = f"run `{mapping}` collapsed by step {error.step}: {error}"
@@ -178,7 +188,9 @@ def _fit(
     on_log: Callable[[dict[str, float]], bool | None] | None,
     listener: Listener,
     owned: contextlib.ExitStack,
+    phases: Phases,
 ) -> Fitted:
+    phases.begin("compile")
     task = kind.task(training)
     first = training.restarts == 0  # what is said of the data is said once
     for remark in kind.remarks(task) if first else ():
@@ -236,6 +248,7 @@ def _fit(
     if minutes is not None:
         here = (1 - LANDING) * minutes if falls(begun.state) else minutes
         train = dataclasses.replace(train, minutes=here + begun.seconds / 60)
+    phases.begin("train")
     ended = sit(
         kind, task, train, begun, key=key, optimiser=moves,
         name=str(training.mapping), folder=folder, listener=listener,
@@ -245,17 +258,23 @@ def _fit(
     if minutes is not None and falls(last):
         listener.progress("time is up: the rate falls to 0", often=False)
         last = land(task, train, since, ended, key=key, optimiser=moves)
+    phases.begin("evaluate")
     listener.progress("evaluating the field, writing the report", often=False)
     exact = last.field.with_precision(Precision.FLOAT32).with_leak(0.0)
     left = None if minutes is None else max(LEAST_SECONDS, 15 * minutes)
     found = kind.evaluate(task, exact, training, listener, seconds=left)
     result = result_of(kind, training, task, ended, found, choice, prior, folder)
+    phases.begin("write" if folder is not None else None)
+    result["phases"] = phases.seconds
     fitted = Fitted(
         kind, training, task, kind.finished(exact), ended.history, found, result,
         choice, config,
     )  # fmt: skip
     if folder is not None:
         _leave(fitted, folder)
+        phases.begin(None)
+        result["phases"] = phases.seconds
+        folder.write_json("result.json", result)
     return fitted
 
 
@@ -353,20 +372,9 @@ def model_facts(result: dict[str, Any], found: Evaluation) -> dict[str, Any]:
     return {name: result[name] for name in names} | found.about
 
 
-def write_preview(path: Path, found: Evaluation) -> None:
-    """A picture of the fit as a PNG."""
-    import numpy as np
-
-    shown = found.preview()
-    if isinstance(shown, np.ndarray):
-        write_image(path, shown)
-    else:
-        write_bytes(path, png_bytes(shown))
-
-
 def _leave(fitted: Fitted, folder: RunFolder) -> None:
-    """Preview, report, model and result in the run folder."""
-    write_preview(folder.path / "preview.png", fitted.evaluation)
+    """Preview, report and model in the run folder."""
+    write_picture(folder.path / "preview.png", fitted.evaluation.preview())
     write_report(
         folder.path / "report.html",
         title=fitted.kind.title,
@@ -381,4 +389,3 @@ def _leave(fitted: Fitted, folder: RunFolder) -> None:
         folder.path / "model.safetensors",
         **model_facts(fitted.result, fitted.evaluation),
     )
-    folder.write_json("result.json", fitted.result)

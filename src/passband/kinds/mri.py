@@ -12,7 +12,7 @@ import numpy as np
 
 from ..data.kspace_files import parts_of
 from ..data.masks import hold_out
-from ..domain import check_count, extent_of, xy
+from ..domain import check_count, extent_of
 from ..field import Field
 from ..mappings import Mapping
 from ..members import mean_and_spread
@@ -47,14 +47,14 @@ from .kind import (
     Units,
     spread_of,
 )
-from .model_facts import shape_of
 from .mri_figures import kspace, middle_slice, slices
 from .mri_measurement import Measurement, measurement
+from .mri_model import about_of, measured_again, units_of
 from .mri_options import MriOptions
 from .options import TrainOptions
 from .pace import points_in
 from .prior import with_prior
-from .render_volume import place_of, render_volume
+from .render_volume import render_volume
 from .shown import Make, Reconstruction, Shown, judged_by
 
 STEPS = 1000
@@ -195,7 +195,7 @@ class MriKind(Kind):
         sides = coarser(data.sides, size.points)
         task = self._task(data.cropped(sides), None)
         guess = kspace_guess(data.measured, data.train_mask, task.extent)
-        if on_cpu():
+        if on_cpu() and len(sides) == 3:
             guess = min(guess, CPU_GUESS)
         network = self.network()
         # The network is a CPU's already where the options leave its width to the kind.
@@ -277,7 +277,7 @@ class MriKind(Kind):
             more["grid"] = list(task.forward.mask.shape)
         return Evaluation(
             metrics=metrics,
-            about=self._about(),
+            about=about_of(data, self.options),
             preview=lambda: slices(data, ours, None),
             figures=figures,
             baselines=scores,
@@ -326,18 +326,10 @@ class MriKind(Kind):
         found = small._evaluate(task, field, training, listener, seconds)
         what = f"the {' x '.join(map(str, sides))} lowest frequencies"
         return dataclasses.replace(
-            found, about=self._about(), more=found.more | {"evaluated": what}
+            found,
+            about=about_of(data, self.options),
+            more=found.more | {"evaluated": what},
         )
-
-    def _about(self) -> dict[str, Any]:
-        data = self.data
-        return {
-            "shape": [*data.sides, 2 if data.pair else 1],
-            "low": 0.0,
-            "high": data.high,
-            "spacing": list(data.spacing),
-            "affine": None if data.affine is None else data.affine.tolist(),
-        }
 
     def _magnitude(self, image: np.ndarray) -> np.ndarray:
         """In the user's units."""
@@ -357,14 +349,7 @@ class MriKind(Kind):
 
     @classmethod
     def units(cls, field: Field, about: dict[str, Any]) -> Units:
-        d = field.encoding.dims
-        *sides, _ = shape_of(field, about, d)
-        extent = extent_of(sides, place_of(about, d)[0])
-        scale = np.divide(xy(extent), xy(sides))
-        return Units(
-            np.zeros(d), scale, np.zeros(d),
-            "indices along the second axis of the array, the first, and the third",
-        )  # fmt: skip
+        return units_of(field, about)
 
     @classmethod
     def in_units(cls, raw: np.ndarray, about: dict[str, Any]) -> np.ndarray:
@@ -376,6 +361,12 @@ class MriKind(Kind):
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:
         return render_volume(field, about, options, listener)
+
+    @classmethod
+    def measure(
+        cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
+    ) -> Rendered:
+        return measured_again(field, about, options, listener)
 
 
 def coarser(sides: tuple[int, ...], batch: int | None) -> tuple[int, ...]:

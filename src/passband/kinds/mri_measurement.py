@@ -10,7 +10,7 @@ import numpy as np
 from ..data.kspace_files import looks_like_coils, read_kspace, read_mask
 from ..data.masks import gaussian_mask, hold_out, opposite, uniform_mask
 from ..data.raw_kspace import RawKSpace
-from ..data.volumes import Volume, read_volume
+from ..data.volumes import Volume, volume_of
 from ..errors import InputError
 from ..forward.kspace import KSpace, crop, from_centred
 from .mri_coils import coils_of
@@ -176,7 +176,7 @@ def _simulated(options: MriOptions) -> _Scan:
         if getattr(options, name) is not None:
             raise InputError(f"`{name}` does not go with `simulate`")
     pair = options.image == "complex"
-    volume = read_volume(str(options.simulate), allow_complex=pair)
+    volume = volume_of(str(options.simulate), allow_complex=pair, volume=options.volume)
     if not pair and volume.values.min() < 0:
         raise InputError(
             f"`{options.simulate}` holds negative values, down to "
@@ -195,7 +195,7 @@ def _simulated(options: MriOptions) -> _Scan:
     truth = volume.values.astype(np.complex64) if pair else volume.values
     return _Scan(
         samples + noise[0] + 1j * noise[1], mask, False, pair, volume.name,
-        truth=truth, place=volume,
+        truth=truth, place=volume, notes=volume.notes,
     )  # fmt: skip
 
 
@@ -245,7 +245,7 @@ def _truth(
         except InputError as error:
             return None, None, (f"the file's own image is left out: {error}",)
         return found.values, None, found.warnings
-    volume = read_volume(options.truth, allow_complex=forward.pair)
+    volume = volume_of(options.truth, allow_complex=forward.pair, volume=options.volume)
     if volume.values.shape != forward.mask.shape:
         raise InputError(
             f"`{options.truth}` has shape {volume.values.shape} and the k-space "

@@ -30,9 +30,12 @@ class MriOptions(InstrumentOptions):
     )
     simulate: str | None = option(
         None,
-        "measure this volume or image instead of reading KSPACE",
+        "measure this volume or image (NIfTI, DICOM, NPY) instead of reading KSPACE",
         metavar="VOLUME",
         path=True,
+    )
+    volume: int | None = option(
+        None, "which of several in a 4D file of `simulate` or `truth`, from 0", least=0
     )
     fraction: float = option(
         0.13, "share of k-space that is simulated", above=0, most=1

@@ -80,7 +80,7 @@ class PointsOptions(TrainOptions):
 
 @dataclasses.dataclass(frozen=True)
 class ImageOptions(TrainOptions):
-    """Fit a picture (PNG, JPEG, TIFF, NPY): a field from (x, y) to colour."""
+    """Fit a picture (PNG, JPEG, TIFF, DICOM, NPY): a field from (x, y) to colour."""
 
     holdout: str = option(
         "none",
@@ -117,15 +117,19 @@ class ShapeOptions(TrainOptions):
     )
     steps: int | None = option(
         None,
-        "training steps (default: the paper's 10000, on a CPU 2000)",
+        "training steps (default: the paper's 10000, on a CPU fewer)",
         least=1,
         most=STEPS_MOST,
     )
     batch: int | None = option(
-        None, "points a step (default: the paper's 32768, on a CPU 2048)", least=1
+        None, "points a step (default: the paper's 32768, on a CPU fewer)", least=1
     )
     layers: int = option(
-        8, "dense layers, the output layer counted", least=1, most=1000
+        0, "dense layers, the output layer counted; 0 is 8, on a CPU 5", least=0,
+        most=1000,
+    )  # fmt: skip
+    width: int = option(
+        0, "channels of a hidden layer; 0 is 256, on a CPU 128", least=0
     )
     target: str = option(
         "occupancy",

@@ -47,16 +47,20 @@ def render_volume(
         if suffix not in VOLUMES:
             known = ", ".join((*VOLUMES, ".onnx"))
             raise InputError(f"`out` (={out}) must end in {known}")
-        if suffix in (".nii", ".nii.gz") and dims != 3:
-            raise InputError(f"`out` (={out}): an image of 2 axes goes to .npy or .png")
         image = volume()
         if suffix == ".png":
             steps = tuple(e / n for e, n in zip(extent, new, strict=True))
             figure = volume_slices({"Field": np.abs(image)}, spacing=steps)
             write_bytes(out, png_bytes(figure))
+        elif suffix == ".npy":
+            write_volume(out, image)
         else:
-            moved = None if affine is None else rescaled(affine, tuple(sides), new)
-            write_volume(out, image, moved)
+            # What shows NIfTI files shows no complex numbers, and takes three axes.
+            flat = (1,) * (3 - dims)
+            place = np.diag([*spacing, *flat, 1.0]) if affine is None else affine
+            moved = rescaled(place, (*sides, *flat), (*new, *flat))
+            values = image if channels == 1 else np.abs(image)
+            write_volume(out, values.reshape(*new, *flat), moved)
         return {"shape": list(image.shape)}
 
     return Rendered(volume, write)

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from ..data.meshes import Mesh, Placement, bounding_box, normalise, read_mesh
-from ..data.store import cache_or_none
+from ..data.store import kept_folder
 from ..errors import InputError
 from ..export.chamfer import chamfer
 from ..export.mesh import Extracted, extract
@@ -26,7 +26,7 @@ from ..tasks.shape import ShapeTask, shape_task, surface_of
 from ..tuning.instruments import shape_problem
 from ..tuning.points import points_problem
 from ..tuning.problem import Problem
-from .defaults import MUON_LR, network_share, on_cpu, resolve
+from .defaults import MUON_LR, modern, network_share, on_cpu, resolve
 from .kind import (
     SILENT,
     Evaluation,
@@ -102,22 +102,19 @@ class ShapeKind(Kind):
         return "gaussian:auto,norm=1"
 
     def training(self, asked: TrainOptions, mapping: Any) -> Training:
-        steps, batch = asked.steps or default_steps(), default_batch()
+        steps, batch, width, layers = default_sizes(asked)
+        steps = asked.steps or steps
         if self.options.labels is not None:
             batch = min(batch, self.labels.pool.block)
+        asked = dataclasses.replace(asked, layers=asked.layers or layers)
         # The paper's for its 10,000 steps (protocol 1.5), more where there are fewer:
         # 500 steps at 5e-4 leave everything outside, at 5e-3 they do not.
         lr = float(np.clip(5e-4 * 10_000 / steps, 5e-4, 5e-3))
         muon_lr = MUON_LR * float(np.clip(10_000 / steps, 1, 25)) ** 0.5
         return resolve(
-            asked,
-            mapping,
-            steps=steps,
-            batch=batch,
-            lr=lr,
-            muon_lr=muon_lr,
-            schedule="decay",
-        )
+            asked, mapping, steps=steps, batch=batch, lr=lr, muon_lr=muon_lr,
+            schedule="decay", width=asked.width or width,
+        )  # fmt: skip
 
     def network(self, training: Training | None = None) -> Network:
         return Network(3, 1, "sigmoid" if self.distances is None else "identity")
@@ -292,12 +289,13 @@ def _shade(distance: np.ndarray) -> np.ndarray:
     return np.clip(0.5 - 2.5 * distance, 0, 1)
 
 
-def default_steps() -> int:
-    return 2000 if on_cpu() else 10_000
-
-
-def default_batch() -> int:
-    return 2048 if on_cpu() else BLOCK
+def default_sizes(asked: TrainOptions) -> tuple[int, int, int, int]:
+    """Steps, points a step, width and layers. In three minutes of 2 cores Muon learns
+    most with many points and a small network: Lucy's IoU near the surface is 0.940, and
+    0.921 with the paper's network."""
+    if not on_cpu():
+        return 10_000, BLOCK, 256, 8
+    return (1400, 8192, 128, 5) if modern(asked) else (2000, 2048, 256, 8)
 
 
 def _distances(
@@ -326,8 +324,8 @@ def _labels(
             load_labels(options.labels, mesh=mesh, allow_open=options.allow_open),
             (),
         )
-    steps = options.steps or default_steps()
-    batch = options.batch or default_batch()
+    steps, batch, *_ = default_sizes(options)
+    steps, batch = options.steps or steps, options.batch or batch
     if batch % 8:
         raise InputError(
             f"`batch` (={batch}) must be a multiple of 8, since labels are packed in "
@@ -336,7 +334,7 @@ def _labels(
     block = max(BLOCK, batch)
     points = SMALL_POOL if steps * batch <= SMALL_POOL else POOL
     blocks = max(1, points // block)
-    slow, cache = (), cache_or_none()
+    slow = ()
     if embree_missing():
         slow = ("embreex is not installed; labels are made a slower way",)
     listener.progress(f"labelling {mesh.name}", often=False)
@@ -345,7 +343,7 @@ def _labels(
         blocks=blocks,
         block=block,
         test_points=TEST_POINTS,
-        cache_dir=None if cache is None else cache / "labels",
+        cache_dir=kept_folder("labels"),
         allow_open=options.allow_open,
         on_block=lambda done: listener.progress(
             f"labelling {mesh.name}  {done * block / 1e6:.1f} of "

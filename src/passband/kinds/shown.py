@@ -2,8 +2,17 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ..atomic_write import write_bytes
+from ..data.images import write_image
+from ..plot.style import png_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -36,3 +45,11 @@ def judged_by(
 ) -> dict[str, Make]:
     """Each recipe followed by its judgement."""
     return {name: lambda make=make: judge(make()) for name, make in recipes.items()}
+
+
+def write_picture(path: Path, shown: "np.ndarray | Figure") -> None:
+    """Pixels or a figure as a PNG."""
+    if isinstance(shown, np.ndarray):
+        write_image(path, shown)
+    else:
+        write_bytes(path, png_bytes(shown))

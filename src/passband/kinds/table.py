@@ -37,7 +37,7 @@ class Row:
 KINDS: dict[str, Row] = {
     "image": Row(
         "passband.kinds.image:ImageKind", of.ImageOptions,
-        "fit a picture: PNG, JPEG, TIFF, NPY", "a picture",
+        "fit a picture: PNG, JPEG, TIFF, DICOM, NPY", "a picture",
     ),
     "signal": Row(
         "passband.kinds.signal:SignalKind", of.SignalOptions,
@@ -49,7 +49,7 @@ KINDS: dict[str, Row] = {
     ),
     "ct": Row(
         "passband.kinds.ct:CTKind", CTOptions,
-        "fit densities to a sinogram: NPY, TIFF", "a sinogram",
+        "fit densities to a CT scan: HDF5, MATLAB, NPZ, TIFF, NPY", "a CT scan",
     ),
     "mri": Row(
         "passband.kinds.mri:MriKind", MriOptions,

@@ -38,8 +38,8 @@ def fits(
     """Whether `fused_field` can take this network here: the dispatch rule.
 
     bfloat16 products, ReLU, hidden layers of 128 or 256 units, up to 3 coordinates and
-    8 outputs, enough points, and one Hopper GPU. (Several devices share a population by
-    XLA's partitioner, which cannot see into a program.)
+    8 outputs, enough points, and Hopper GPUs. (Several share a population by
+    `shard_map`, in which each runs the op on networks of its own.)
     """
     return (
         precision is Precision.BFLOAT16
@@ -54,12 +54,12 @@ def fits(
 
 
 def hopper() -> bool:
-    """Whether the one device is a Hopper GPU and JAX has what the op is written in."""
-    if jax.default_backend() != "gpu" or jax.device_count() != 1:
+    """Whether the devices are Hopper GPUs and JAX has what the op is written in."""
+    if jax.default_backend() != "gpu":
         return False
-    capability = getattr(jax.devices()[0], "compute_capability", "")
+    found = {getattr(device, "compute_capability", "") for device in jax.devices()}
     known = importlib.util.find_spec("jax.experimental.pallas.triton") is not None
-    return capability == "9.0" and known
+    return found == {"9.0"} and known
 
 
 def fused_field(

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data.meshes import Mesh, bounding_box, normalise, read_mesh
 from ..data.primitives import Primitive, knot, torus, wrinkled
-from ..data.store import cache_or_none, check_file, find, known_set
+from ..data.store import check_file, find, kept_folder, known_set
 from ..field import Field
 from ..labels.pool import ShapeLabels, make_labels
 from ..plot.style import INK, MUTED, axes_at, colour_of, label_of, new_figure, styled
@@ -177,13 +177,13 @@ def labelled(name: str, sizes: ShapeSizes) -> Shape:
 
     def make() -> Shape:
         mesh, _ = normalise(_scan(name) if sizes.full else _standin(name).mesh)
-        begun, cache = time.perf_counter(), cache_or_none()
+        begun = time.perf_counter()
         labels = make_labels(
             mesh,
             blocks=sizes.blocks,
             block=sizes.block,
             test_points=sizes.test_points,
-            cache_dir=cache / "labels" if sizes.full and cache else None,
+            cache_dir=kept_folder("labels") if sizes.full else None,
         )
         return Shape(name, mesh, labels, time.perf_counter() - begun)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MARGIN, GAP, TITLE, FOOT = 0.15, 0.1, 0.42, 0.5
 WIDEST, PAGE, MOST = 2.3, 10.5, 6
+COLUMN = 1.65  # inches that a name and a note take beside the next
 LIMIT = 512
 
 
@@ -68,12 +69,13 @@ def reconstructions(
     wide = min(WIDEST, room) * min(1.0, cols / rows)
     tall = wide * rows / cols
     step = TITLE + tall * (2 if errors else 1) + (GAP if errors else 0)
-    width = 2 * MARGIN + per_row * wide + (per_row - 1) * GAP
+    column = max(wide, min(COLUMN, room))  # tall pictures stand apart
+    width = 2 * MARGIN + per_row * column + (per_row - 1) * GAP
     figure = new_figure(max(width, 4.8), bands * step + FOOT)
     colours = LinearSegmentedColormap.from_list("error", ERROR_COLOURS)
     for index, (name, picture) in enumerate(shown.items()):
         band, place = divmod(index, per_row)
-        left, top = MARGIN + place * (wide + GAP), band * step + TITLE
+        left, top = MARGIN + place * (column + GAP), band * step + TITLE
         _name(figure, name, (notes or {}).get(name, ""), left, top)
         axes = axes_at(figure, left, top, wide, tall)
         small = pixels.shrink(picture[..., None], LIMIT)[..., 0]

@@ -37,8 +37,10 @@ def calibration_box(
     mask: Bool[np.ndarray, "*sides"], widest: int = WIDEST
 ) -> tuple[int, ...]:
     """Widths of the largest box about frequency 0, in the middle, that was measured
-    without a gap; at most `widest` along each axis."""
+    without a gap; at most `widest` along each axis, and half of a longer one, so that
+    something is left to be held out."""
     widths = [1] * mask.ndim
+    most = [min(widest, n, max(LEAST, n // 2)) for n in mask.shape]
 
     def whole(sizes: list[int]) -> bool:
         return bool(mask[_middle(mask.shape, tuple(sizes))].all())
@@ -49,7 +51,7 @@ def calibration_box(
     while open_axes:
         for axis in sorted(open_axes):
             more = [w + (k == axis) for k, w in enumerate(widths)]
-            if more[axis] > min(widest, mask.shape[axis]) or not whole(more):
+            if more[axis] > most[axis] or not whole(more):
                 open_axes.discard(axis)
             else:
                 widths = more
@@ -105,7 +107,7 @@ def espirit(
     if grid != sides:
         maps = np.stack([_finer(m, sides) for m in maps])
         maps /= np.maximum(np.linalg.norm(maps, axis=0), 1e-12)
-        certainty = _finer(certainty, sides).real
+        certainty = np.real(_finer(certainty, sides))
     return CoilMaps(maps.astype(np.complex64), certainty.astype(np.float32))
 
 
@@ -135,7 +137,8 @@ def _lags(
     pairs = space.transpose(0, 2, 1, 3).reshape(coils * coils, -1)
     count = (2 * kernel - 1) ** d
     summed = np.stack([
-        np.bincount(flat, row.real, count) + 1j * np.bincount(flat, row.imag, count)
+        np.bincount(flat, np.real(row), count)
+        + 1j * np.bincount(flat, np.imag(row), count)
         for row in pairs
     ])  # fmt: skip
     return summed.reshape(coils, coils, *(2 * kernel - 1,) * d)
@@ -158,7 +161,7 @@ def _eigen(
     whole = np.zeros((coils, coils, *grid), np.complex64)
     at = [(np.arange(2 * kernel - 1) - kernel + 1) % n for n in grid]
     # A grid narrower than the lags has several at one place.
-    np.add.at(whole, (slice(None), slice(None), *np.ix_(*at)), lags)
+    np.add.at(whole, (slice(None), slice(None), *np.ix_(*at)), lags)  # pyright: ignore
     axes = tuple(range(2, d + 2))
     matrices = np.fft.ifftn(whole, axes=axes, norm="forward") / kernel**d
     matrices = np.moveaxis(matrices, (0, 1), (-2, -1))

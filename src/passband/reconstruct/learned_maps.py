@@ -81,7 +81,7 @@ def _lowest(y: np.ndarray, at: tuple[np.ndarray, ...]) -> Complex64[np.ndarray, 
     """The lowest frequencies of every coil, fading out."""
     part = y[(slice(None), *at)]
     for axis, index in enumerate(at):
-        fade = np.hanning(index.size + 2)[1:-1]
+        fade = np.hanning(index.size + 2)[1:-1].astype(np.float32)
         part = part * fade.reshape([-1 if k == axis else 1 for k in range(len(at))])
     return part
 

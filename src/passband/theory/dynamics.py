@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
+import scipy
 from jaxtyping import Float, Inexact
 
 from ..errors import InputError

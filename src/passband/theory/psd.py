@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-import scipy.linalg
+import scipy
 from jaxtyping import Float
 
 from ..errors import InputError

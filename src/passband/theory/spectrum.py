@@ -7,7 +7,7 @@ Fourier basis and its eigenvalues the transform of one row (paper, section 5).
 from typing import Any
 
 import numpy as np
-import scipy.linalg
+import scipy
 from jaxtyping import Float
 
 from ..errors import InputError

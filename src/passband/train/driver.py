@@ -134,7 +134,11 @@ def train(
     ends = _ends(done, config, stops)
     lengths = {b - a for a, b in itertools.pairwise([done, *ends])}
     calls = [
-        Call(chunk, (*part.shapes(optimiser), optimiser, length), part.skip_autotune)
+        Call(
+            chunk,
+            (*part.shapes(optimiser), optimiser, length, part.mesh),
+            part.skip_autotune,
+        )
         for part in parts
         for length in lengths
     ]

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import equinox as eqx
 import jax
 import numpy as np
 import optax
+from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, PyTree
 
 from ..field import Field
@@ -19,6 +21,9 @@ from ..tasks.task import Task
 from .state import State, advance
 from .work import flop_of
 
+RUN = "run"
+"""The axis of a mesh along which the runs of a stack lie."""
+
 
 def chunk(
     task: Task,
@@ -26,13 +31,19 @@ def chunk(
     axes: PyTree,
     optimiser: optax.GradientTransformation,
     length: int,
+    mesh: Mesh | None = None,
 ) -> tuple[State, Float[Array, "length *runs"]]:
     """`length` steps of a run, and their losses.
 
     Args:
         axes: which leaves of a stack of tasks have a run axis (`stack.stack`); None
             where the run is alone.
+        mesh: devices that share the runs of a stack. Each takes its own through the
+            whole program and hears nothing of the others, so that ops which XLA cannot
+            take apart (`ops.fused`) serve here too.
     """
+    if mesh is not None:
+        return _on_each_device(task, state, axes, optimiser, length, mesh)
 
     def one(task, state):
         return advance(task, state, optimiser)
@@ -44,6 +55,32 @@ def chunk(
         return one(task, carry)
 
     return jax.lax.scan(body, state, length=length, unroll=unroll(task))
+
+
+def _on_each_device(
+    task: Task,
+    state: State,
+    axes: PyTree,
+    optimiser: optax.GradientTransformation,
+    length: int,
+    mesh: Mesh,
+) -> tuple[State, Float[Array, "length runs"]]:
+    """`chunk`, each device with its share of the runs."""
+    along, whole = PartitionSpec(RUN), PartitionSpec()
+    leaves, structure = jax.tree.flatten(task)
+    specs = [whole if axis is None else along for axis in structure.flatten_up_to(axes)]
+
+    def some(leaves: list[Array], state: State) -> tuple[State, Array]:
+        task = jax.tree.unflatten(structure, leaves)
+        return chunk(task, state, axes, optimiser, length)
+
+    return jax.shard_map(
+        some,
+        mesh=mesh,
+        in_specs=(specs, along),
+        out_specs=(along, PartitionSpec(None, RUN)),
+        check_vma=False,  # Pallas' programs do not say which devices they vary over
+    )(leaves, state)
 
 
 def unroll(task: Task) -> int:
@@ -103,13 +140,24 @@ def program(
 def programs(calls: Sequence[Call]) -> list[Program]:
     """The programs of several calls; those that are new are compiled side by side,
     which for six shapes on a GPU takes 5 s and not 24."""
+    global _COMPILE_SECONDS
+    begun = time.perf_counter()
     names, made = [_name(call) for call in calls], {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for name, call in zip(names, calls, strict=True):
             if name not in _PROGRAMS and name not in made:
                 made[name] = pool.submit(_lower(call).compile)
     _PROGRAMS.update({name: Program(one.result()) for name, one in made.items()})
+    _COMPILE_SECONDS += time.perf_counter() - begun
     return [_PROGRAMS[name] for name in names]
+
+
+_COMPILE_SECONDS = 0.0
+
+
+def compile_seconds() -> float:
+    """What making programs has taken in this process."""
+    return _COMPILE_SECONDS
 
 
 def _lower(call: Call) -> jax.stages.Lowered:

@@ -14,7 +14,7 @@ from jaxtyping import Array, PyTree
 
 from ..tasks.task import Task
 from .memory import bytes_of_run
-from .programs import too_short_to_autotune
+from .programs import RUN, too_short_to_autotune
 from .state import State, init_moments
 
 T = TypeVar("T", bound=Task)
@@ -31,6 +31,11 @@ class Part(NamedTuple):
     skip_autotune: bool
     """Whether compiling fast is worth more than running fast."""
     alone: bool = False
+
+    @property
+    def mesh(self) -> Mesh | None:
+        """The devices that share the runs, if there are several."""
+        return None if self.alone else _mesh(len(self.states))
 
     def arrays(
         self, optimiser: optax.GradientTransformation
@@ -138,7 +143,7 @@ def _is_key(leaf: Array) -> bool:
 
 
 def _spread(task: Task, axes: PyTree, state: State, runs: int) -> tuple[Task, State]:
-    """Lay the run axis over the devices; XLA then splits the program by itself."""
+    """Lay the run axis over the devices, each of which trains its own runs."""
     along, whole = _shardings(runs)
     if along is None:
         return task, state
@@ -156,15 +161,19 @@ def _spread(task: Task, axes: PyTree, state: State, runs: int) -> tuple[Task, St
 
 
 def _shardings(runs: int) -> tuple[NamedSharding | None, NamedSharding | None]:
-    """Of what has a run axis and of what has not, over as many devices as take an
-    equal number of runs each; None where that is one."""
+    """Of what has a run axis and of what has not; None where one device has all."""
+    mesh = _mesh(runs)
+    if mesh is None:
+        return None, None
+    along = NamedSharding(mesh, PartitionSpec(RUN))
+    return along, NamedSharding(mesh, PartitionSpec())
+
+
+def _mesh(runs: int) -> Mesh | None:
+    """As many devices as take an equal number of runs each; None where that is one."""
     devices = jax.devices()
     most = max(k for k in range(1, len(devices) + 1) if runs % k == 0)
-    if most == 1:
-        return None, None
-    mesh = Mesh(np.asarray(devices[:most]), ("run",))
-    along = NamedSharding(mesh, PartitionSpec("run"))
-    return along, NamedSharding(mesh, PartitionSpec())
+    return None if most == 1 else Mesh(np.asarray(devices[:most]), (RUN,))
 
 
 def _cut(members: list[int], most: int) -> list[list[int]]:

@@ -215,9 +215,16 @@ def kspace_guess(
     mask: Bool[np.ndarray, "*sides"],
     extent: tuple[float, ...],
 ) -> float:
-    """The spectrum's scale of the image without what was not measured; of a volume, the
-    mean of its middle slices, because the guess was fitted to pictures."""
-    filled = np.where(mask, measured.reshape(-1, *mask.shape), 0)
+    """The spectrum's scale of an image with as much power at unmeasured frequencies as
+    the measured ones of their length have; of a volume, the mean of its middle slices,
+    because the guess was fitted to pictures.
+
+    Zeros would make fine detail look absent where it was only measured less: a slice of
+    a head has 13.8 when all of it is measured, at 12 % 5.6 with zeros and 13.4 so.
+    """
+    filled = np.stack([
+        _as_strong(coil, mask, extent) for coil in measured.reshape(-1, *mask.shape)
+    ])  # fmt: skip
     image = np.abs(np.fft.ifftn(filled, axes=tuple(range(1, filled.ndim)))).max(axis=0)
     step = min(e / n for e, n in zip(extent, mask.shape, strict=True))
     slices = [image]
@@ -225,6 +232,23 @@ def kspace_guess(
         slices = [np.take(image, n // 2, axis) for axis, n in enumerate(image.shape)]
     found = [first_guess(s[..., None].astype(np.float32), step) for s in slices]
     return float(np.exp(np.mean(np.log(found))))
+
+
+def _as_strong(
+    samples: Complex[np.ndarray, "*sides"],
+    mask: Bool[np.ndarray, "*sides"],
+    extent: tuple[float, ...],
+) -> Complex[np.ndarray, "*sides"]:
+    """Noise where nothing was measured, as strong as samples of about that frequency;
+    0 beyond the last of them."""
+    axes = [np.fft.fftfreq(n, e / n) for n, e in zip(mask.shape, extent, strict=True)]
+    length = np.sqrt(sum(np.square(k) for k in np.meshgrid(*axes, indexing="ij")))
+    shell = np.rint(length).astype(int)
+    count = np.bincount(shell[mask], minlength=shell.max() + 1)
+    power = np.bincount(shell[mask], np.abs(samples[mask]) ** 2, len(count))
+    size = np.sqrt(power / np.maximum(count, 1) / 2)[shell]
+    noise = np.random.default_rng(0).normal(size=(2, *mask.shape))
+    return np.where(mask, samples, size * (noise[0] + 1j * noise[1]))
 
 
 def nerf_problem(

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 import numpy as np
-import scipy.linalg
+import scipy
 from jaxtyping import Float
 
 from ..domain import xy
