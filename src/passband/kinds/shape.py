@@ -152,6 +152,9 @@ class ShapeKind(Kind):
         seconds: float | None = None,
     ) -> Evaluation:
         metrics, mesh = task.metrics(field), self.mesh
+        for name in metrics:
+            if name.startswith("distance_error"):  # in units of the mesh
+                metrics[name] *= 2 * self.placement.scale
         cells = CPU_GRID if on_cpu() else GRID
         if seconds is not None:  # the other half is for distances and figures
             few = round(points_in(seconds / 2, field) ** (1 / 3))
@@ -166,9 +169,6 @@ class ShapeKind(Kind):
                 samples=CPU_SAMPLES if on_cpu() else SAMPLES,
             )
             metrics["chamfer"] = apart.mean * 2 * self.placement.scale
-        for name in metrics:
-            if name.startswith("distance_error"):
-                metrics[name] *= 2 * self.placement.scale
             seen = mesh_normals(surface.vertices, surface.faces, camera=camera)
         picture = on_white(seen)
         cut = None if field.members == 1 else self._slice(field)

@@ -138,8 +138,8 @@ def render_frames(
     (h, w, _), (rows, columns), longest = shape, size, max(shape)
     x = w * np.arange(columns) / columns / longest
     y = h * np.arange(rows) / rows / longest
-    out = np.empty((len(times), rows, columns, field.mlp.biases[-1].shape[-1]))
-    out = out.astype(np.float32)
+    channels = field.mlp.biases[-1].shape[-1]
+    out = np.empty((len(times), rows, columns, channels), np.float32)
     across, down = np.meshgrid(x, y)
     for k, time in enumerate(times):
         grid = np.stack([across, down, np.full_like(down, time / longest)], axis=-1)
