@@ -55,6 +55,23 @@ def fern(asked: dict[str, Any], pictures: Path | None) -> dict[str, Any]:
     return found
 
 
+def bikes(asked: dict[str, Any], pictures: Path | None) -> dict[str, Any]:
+    begun = time.perf_counter()
+    path = data_folder() / "video_bikes" / "bikes_frames138-177_136x320.npz"
+    kind = pb.read(path, kind="video", holdout="odd", **_of(asked, "longest"))
+    model = pb.fit(
+        kind, recipe="modern", progress=False, **_of(asked, "steps", "batch")
+    )
+    found = _told(model, begun)
+    if pictures is not None:
+        frames = np.moveaxis(kind.video.values, 2, 0)  # pyright: ignore[reportAttributeAccessIssue]
+        k = len(frames) // 2 | 1
+        mean = (frames[k - 1].astype(float) + frames[k + 1]) / 2
+        rows = [frames[k], model.render(time=k), mean, model.render(time=k - 0.5)]
+        _save(pictures / "bikes.png", np.concatenate(rows))
+    return found
+
+
 def _of(asked: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: asked[name] for name in names if asked[name] is not None}
 
@@ -72,7 +89,7 @@ def _save(path: Path, picture: np.ndarray) -> None:
     Image.fromarray(np.clip(np.rint(picture), 0, 255).astype(np.uint8)).save(path)
 
 
-SETS = {"fern": fern}
+SETS = {"fern": fern, "bikes": bikes}
 
 
 def main() -> None:

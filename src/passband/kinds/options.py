@@ -100,7 +100,8 @@ class SignalOptions(TrainOptions):
 
 @dataclasses.dataclass(frozen=True)
 class ShapeOptions(TrainOptions):
-    """Fit a solid (PLY, OBJ, STL, NPZ): a field from (x, y, z) to inside or outside.
+    """Fit a solid (PLY, OBJ, STL, NPZ): a field from (x, y, z) to inside or outside, or
+    to the signed distance.
 
     The mesh is moved into the unit cube, so a scale is in cycles per side of it; a
     rendered mesh comes back where it stood. Labels of points are made once for a mesh
@@ -129,6 +130,12 @@ class ShapeOptions(TrainOptions):
     )  # fmt: skip
     width: int = option(
         0, "channels of a hidden layer; 0 is 256, on a CPU 128", least=0
+    )
+    target: str = option(
+        "occupancy",
+        "what is learned: occupancy (the paper's) or sdf, the signed distance in the "
+        "mesh's units, negative inside",
+        choices=("occupancy", "sdf"),
     )
     labels: str | None = option(
         None, "labels of this mesh made elsewhere", metavar="FILE", path=True

@@ -30,6 +30,10 @@ class RenderOptions:
     bits: int | None = option(
         None, "8, 16 or 32 of a picture (default: those of the fitted file)"
     )
+    level: float | None = option(
+        None, "signed distance of the surface of a shape fitted with --target sdf, in "
+        "the mesh's units: above 0 outside, below inside (0)",
+    )  # fmt: skip
     reference: str | None = option(
         None, "mesh to measure a mesh against (default: the fitted)", metavar="MESH"
     )

@@ -9,21 +9,22 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..data.images import write_image
 from ..data.meshes import Mesh, Placement, bounding_box, normalise, read_mesh
 from ..data.store import kept_folder
 from ..errors import InputError
 from ..export.chamfer import chamfer
-from ..export.mesh import BatchField, Extracted, extract, write_mesh
-from ..export.normals import Camera, field_normals, mesh_normals, on_white, png_of
+from ..export.mesh import Extracted, extract
+from ..export.normals import Camera, mesh_normals, on_white, png_of
 from ..field import Field
-from ..file_gate import read_json
+from ..labels.distance import DistancePoints, Distances, distance_points
 from ..labels.occupancy import Labeller, embree_missing
 from ..labels.pool import ShapeLabels, load_labels, make_labels
 from ..members import mean_and_spread
 from ..plot.triptych import triptych
+from ..tasks.distance import DistanceTask, distance_task, offset_surface
 from ..tasks.shape import ShapeTask, shape_task, surface_of
 from ..tuning.instruments import shape_problem
+from ..tuning.points import points_problem
 from ..tuning.problem import Problem
 from .defaults import MUON_LR, modern, network_share, on_cpu, resolve
 from .kind import (
@@ -36,12 +37,11 @@ from .kind import (
     Training,
     TrialSize,
     Units,
-    share_told,
     spread_of,
 )
-from .model_facts import check_room, numbers_of, refuse, suffix_of
 from .options import ShapeOptions, TrainOptions
 from .pace import points_in
+from .render_shape import placement_of, render_shape
 from .shown import Shown
 
 BLOCK = 32_768  # the paper's points a step
@@ -51,9 +51,10 @@ TEST_POINTS = 2**18
 GRID, CPU_GRID, LEAST_GRID = 256, 112, 32
 SLICE = 384
 SAMPLES, CPU_SAMPLES = 200_000, 50_000
-MESHES = (".ply", ".obj", ".stl")
-ROUGH = 48  # points a side that tell where the shape is
-Box = tuple[np.ndarray, np.ndarray]
+DISTANCES, CPU_DISTANCES, TEST_DISTANCES = 2**22, 2**18, 2**15
+"""Points whose signed distances are worked out: a CPU takes 40,000 a second."""
+SDF_GUESS = 4.0
+"""Cycles per side of the cube: a distance is smoother than the shape it is of."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,6 +72,8 @@ class ShapeKind(Kind):
     labels: ShapeLabels
     bytes: int
     """Of the file."""
+    distances: tuple[DistancePoints, DistancePoints] | None = None
+    """Those that are trained on and those that are tested, of the target `sdf`."""
 
     @classmethod
     def inputs(cls, options: ShapeOptions) -> list[Path]:
@@ -87,7 +90,13 @@ class ShapeKind(Kind):
             warnings.simplefilter("always")
             labels, said = _labels(mesh, options, listener)
         said += tuple(str(warning.message) for warning in caught)
-        return cls(options, mesh.name, mesh, placement, labels, size, warnings=said)
+        distances = None
+        if options.target == "sdf":
+            listener.progress(f"distances to {mesh.name}", often=False)
+            distances = _distances(mesh, options)
+        return cls(
+            options, mesh.name, mesh, placement, labels, size, distances, warnings=said
+        )
 
     def default_mapping(self) -> str:
         return "gaussian:auto,norm=1"
@@ -108,10 +117,12 @@ class ShapeKind(Kind):
         )  # fmt: skip
 
     def network(self, training: Training | None = None) -> Network:
-        return Network(3, 1, "sigmoid")
+        return Network(3, 1, "sigmoid" if self.distances is None else "identity")
 
-    def task(self, training: Training) -> ShapeTask:
+    def task(self, training: Training) -> ShapeTask | DistanceTask:
         seed, batch = self.options.seed, training.batch
+        if self.distances is not None:
+            return distance_task(*self.distances, batch=batch)
         return shape_task(self.labels, steps=training.steps, seed=seed, batch=batch)
 
     def nyquist(self) -> None:
@@ -119,6 +130,13 @@ class ShapeKind(Kind):
 
     def trials(self, asked: TrainOptions, size: TrialSize) -> Problem:
         batch = min(size.points, self.labels.pool.block)
+        if self.distances is not None:
+            known = self.distances[0]
+            found = points_problem(
+                known.points, known.distances[:, None] + 0.5, batch=batch,
+                most=CPU_DISTANCES, seed=asked.seed,
+            )  # fmt: skip
+            return dataclasses.replace(found, guess=SDF_GUESS)
         return shape_problem(
             self.labels, steps=size.steps, batch=batch, seed=asked.seed,
             share=network_share(),
@@ -126,7 +144,7 @@ class ShapeKind(Kind):
 
     def evaluate(
         self,
-        task: ShapeTask,
+        task: ShapeTask | DistanceTask,
         field: Field,
         training: Training,
         listener: Listener = SILENT,
@@ -148,6 +166,9 @@ class ShapeKind(Kind):
                 samples=CPU_SAMPLES if on_cpu() else SAMPLES,
             )
             metrics["chamfer"] = apart.mean * 2 * self.placement.scale
+        for name in metrics:
+            if name.startswith("distance_error"):
+                metrics[name] *= 2 * self.placement.scale
             seen = mesh_normals(surface.vertices, surface.faces, camera=camera)
         picture = on_white(seen)
         cut = None if field.members == 1 else self._slice(field)
@@ -178,13 +199,21 @@ class ShapeKind(Kind):
                 "faces": len(mesh.faces),
                 "digest": mesh.digest,
                 "bytes": size,
-            },
+            }
+            | self._as_distance(),
             preview=lambda: picture / 255,
             figures=figures,
             more={"bytes": size, "labels": labels},
             spread=None if cut is None else spread_of(cut[2], 1.0, cut[1], cut[0]),
             shown=lambda: Shown(picture / 255, self._normals / 255),
         )
+
+    def _as_distance(self) -> dict[str, Any]:
+        """What a model of signed distances says besides: its values in units of the
+        mesh."""
+        if self.distances is None:
+            return {}
+        return {"target": "sdf", "low": 0.0, "high": 2 * self.placement.scale}
 
     @functools.cached_property
     def _normals(self) -> np.ndarray:
@@ -195,7 +224,10 @@ class ShapeKind(Kind):
     def _surface(self, field: Field, cells: int) -> Extracted | None:
         """The field's surface in the unit cube; None where it says one thing only."""
         try:
-            return extract(surface_of(field), bounding_box(self.mesh), resolution=cells)
+            surface = surface_of(field)
+            if self.distances is not None:
+                surface = offset_surface(field, 0.0)
+            return extract(surface, bounding_box(self.mesh), resolution=cells)
         except InputError:
             return None
 
@@ -223,53 +255,18 @@ class ShapeKind(Kind):
         guess, apart = mean_and_spread(
             field, lambda one: one.predict(flat).reshape(len(y), len(x))
         )
-        return truth.astype(np.float32), guess, apart
+        truth = truth.astype(np.float32)
+        if self.distances is not None:
+            apart_from = Distances(self.mesh, labeller, samples=SAMPLES)
+            truth = _shade(apart_from.signed(flat).reshape(len(y), len(x)))
+            guess = _shade(guess)
+        return truth, guess, apart
 
     @classmethod
     def render(
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:
-        refuse(options, ("size", "crop", "bits"), "is for pictures, this is a shape")
-        box, placement = box_of(field, about), placement_of(about)
-        check_room(8 * (options.resolution or 256) ** 2)
-        progress = share_told(listener)
-
-        def mesh() -> Extracted:
-            return extract(
-                surface_of(field),
-                box,
-                resolution=options.resolution or 256,
-                placement=placement,
-                on_slab=progress,
-            )
-
-        def write(out: Path) -> dict[str, Any]:
-            if suffix_of(out, (*MESHES, ".png")) == ".png":
-                camera = _camera(surface_of(field), box, options)
-                normals = field_normals(
-                    surface_of(field), box, camera=camera, on_rows=progress
-                )
-                write_image(out, on_white(normals) / 255)
-                return {"shape": list(normals.shape)}
-            reference, surface = _reference(about, options), mesh()
-            write_mesh(out, surface.vertices, surface.faces, surface.normals)
-            content: dict[str, Any] = {
-                "shape": [len(surface.faces), 3],
-                "vertices": len(surface.vertices),
-                "bytes": out.stat().st_size,
-                "text": f"triangles over {len(surface.vertices)} vertices",
-            }
-            if reference is not None:
-                listener.progress("measuring the distance to the mesh", often=False)
-                content |= _apart(surface, reference, placement)
-                content["text"] += (
-                    f"; Chamfer distance to {reference.name} "
-                    f"{content['chamfer']:.4g}, {content['chamfer_relative']:.3%} of "
-                    "its size"
-                )
-            return content
-
-        return Rendered(mesh, write)
+        return render_shape(field, about, options, listener)
 
     @classmethod
     def units(cls, field: Field, about: dict[str, Any]) -> Units:
@@ -280,8 +277,16 @@ class ShapeKind(Kind):
         shift = 0.5 + (center - placement.center) * scale
         return Units(
             center, scale, shift, "x, y and z of the fitted mesh",
-            "probability of inside",
+            "signed distance in the mesh's units"
+            if about.get("target") == "sdf"
+            else "probability of inside",
         )  # fmt: skip
+
+
+def _shade(distance: np.ndarray) -> np.ndarray:
+    """A distance as a picture: white inside, grey on the surface, black a fifth of the
+    cube away from it."""
+    return np.clip(0.5 - 2.5 * distance, 0, 1)
 
 
 def default_sizes(asked: TrainOptions) -> tuple[int, int, int, int]:
@@ -291,6 +296,19 @@ def default_sizes(asked: TrainOptions) -> tuple[int, int, int, int]:
     if not on_cpu():
         return 10_000, BLOCK, 256, 8
     return (1400, 8192, 128, 5) if modern(asked) else (2000, 2048, 256, 8)
+
+
+def _distances(
+    mesh: Mesh, options: ShapeOptions
+) -> tuple[DistancePoints, DistancePoints]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said when the points were labelled
+        labeller = Labeller(mesh, allow_open=True, cells=False)
+    count = CPU_DISTANCES if on_cpu() else DISTANCES
+    return (
+        distance_points(mesh, labeller, count, seed=options.seed),
+        distance_points(mesh, labeller, TEST_DISTANCES, seed=options.seed + 2**20),
+    )
 
 
 def _labels(
@@ -333,66 +351,3 @@ def _labels(
         ),
     )
     return labels, slow
-
-
-def _camera(field: BatchField, box: Box, options: Any) -> Camera:
-    """The paper's view or the one asked for, from where all of the shape is seen."""
-    given = {
-        "azimuth": options.azimuth,
-        "elevation": options.elevation,
-        "radius": options.radius,
-        "size": options.resolution,
-    }
-    axes = np.meshgrid(*np.linspace(*box, ROUGH).T, indexing="ij")
-    grid = np.stack(axes, axis=-1).reshape(-1, 3)
-    inside = grid[field(grid) > 0]
-    if not len(inside):
-        raise InputError("the field has nothing inside; there is no surface to see")
-    return Camera.seeing(inside, **{k: v for k, v in given.items() if v is not None})
-
-
-def _apart(surface: Extracted, mesh: Mesh, placement: Placement) -> dict[str, float]:
-    """Chamfer distance in the mesh's own units, and as a share of its longest side."""
-    # In the unit cube, where coordinates in the millions lose no digits.
-    first = (placement.to_unit(surface.vertices), surface.faces)
-    second = (placement.to_unit(mesh.vertices), mesh.faces)
-    apart = chamfer(first, second, samples=SAMPLES).mean
-    longest = float(np.ptp(second[0], axis=0).max())
-    return {
-        "chamfer": apart * 2 * placement.scale,
-        "chamfer_relative": apart / longest,
-    }
-
-
-def _reference(about: dict[str, Any], options: Any) -> Mesh | None:
-    """The mesh to measure against: the one given, or the fitted one if still there."""
-    if options.reference is not None:
-        return read_mesh(options.reference)
-    try:
-        config = read_json(Path(about["folder"]) / "config.json")
-        mesh = read_mesh(Path(config["file"]))
-    except (LookupError, TypeError, InputError):
-        return None  # a model that was sent somewhere else
-    return mesh if mesh.digest == about.get("digest") else None
-
-
-def box_of(field: Field, about: dict[str, Any]) -> Box:
-    """The corners of the fitted mesh in the unit cube, a little further out."""
-    box = np.asarray(numbers_of(about, "box", (2, 3)))
-    if field.encoding.dims != 3 or field.mlp.biases[-1].shape[-1] != 1:
-        raise InputError(
-            f"the model has {field.encoding.dims} coordinates and "
-            f"{field.mlp.biases[-1].shape[-1]} outputs; a shape has 3 and 1"
-        )
-    if not (box[0] < box[1]).all() or np.abs(box).max() > 2:
-        raise InputError(f"the model's `box` (={about['box']}) makes no sense")
-    return box[0], box[1]
-
-
-def placement_of(about: dict[str, Any]) -> Placement:
-    """Where the fitted mesh stood."""
-    center = np.asarray(numbers_of(about, "center", (3,)))
-    scale = float(numbers_of(about, "scale", ()))
-    if not scale > 0:
-        raise InputError(f"the model's `scale` (={scale}) makes no sense")
-    return Placement(center, scale)
