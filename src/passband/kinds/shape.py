@@ -166,10 +166,10 @@ class ShapeKind(Kind):
                 samples=CPU_SAMPLES if on_cpu() else SAMPLES,
             )
             metrics["chamfer"] = apart.mean * 2 * self.placement.scale
+            seen = mesh_normals(surface.vertices, surface.faces, camera=camera)
         for name in metrics:
             if name.startswith("distance_error"):
                 metrics[name] *= 2 * self.placement.scale
-            seen = mesh_normals(surface.vertices, surface.faces, camera=camera)
         picture = on_white(seen)
         cut = None if field.members == 1 else self._slice(field)
 

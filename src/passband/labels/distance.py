@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
-from passband.labels.occupancy import Labeller, Surface
+from .occupancy import Labeller, Surface
 
 SAMPLES = 200_000
 """Of the surface, that tell which faces are near."""
@@ -45,7 +45,7 @@ class Distances:
         # Small faces may have no sample: their middles stand for them.
         self._face = np.concatenate([self._face, np.arange(len(mesh.faces))])
         middles = self._triangles.mean(axis=1)
-        self._tree = cKDTree(np.concatenate([places, middles]))
+        self._tree = KDTree(np.concatenate([places, middles]))
 
     def signed(self, points: np.ndarray) -> np.ndarray:
         """(n,) float32, negative inside."""
