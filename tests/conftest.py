@@ -40,6 +40,7 @@ SLOW = (
     "test_frequencies_follow_the_flow_of_the_whole_grid[sides2-options2]",
     "test_distance_from_the_closed_form_falls_as_the_root_of_the_width",
     "test_any_optax_optimiser",
+    "test_a_surface_at_a_distance_has_the_radius_in_the_meshs_units",
 )
 """Tests of 10 to 100 s each, which `make test-all` runs beside the others: two cores
 have 15 minutes."""

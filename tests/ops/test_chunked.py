@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from passband.ops.chunked import chunked_map
+from passband.ops.chunked import chunked_map, chunked_sum
 
 
 def waves(params, index):
@@ -65,3 +65,27 @@ def test_memory_is_that_of_a_part():
         return analysis.temp_size_in_bytes
 
     assert needed(1024) < 0.2 * needed(8192)
+
+
+def rows(params, x, y):
+    moving, resting = params
+    return jnp.sum(
+        (jnp.tanh(x * resting @ moving["w"] + moving["b"]) - y) ** 2, axis=-1
+    )
+
+
+@pytest.mark.parametrize("wanted", [0, (0, 1)], ids=["some", "all"])
+@pytest.mark.parametrize("at_once", [1, 5, 12, 22])
+def test_a_sum_in_parts_and_its_gradients_are_those_of_the_whole(at_once, wanted):
+    pair, rng = arrays(), np.random.default_rng(1)
+    x = jnp.asarray(rng.normal(size=(23, 5)), jnp.float32)
+    y = jnp.asarray(rng.normal(size=(23, 2)), jnp.float32)
+
+    def total(moving, resting, at_once):
+        return 3 * chunked_sum(rows, (moving, resting), (x, y), at_once)
+
+    grad = jax.jit(jax.value_and_grad(total, wanted), static_argnums=2)
+    whole, parts = grad(*pair, 23), grad(*pair, at_once)
+    assert float(total(*pair, at_once)) == pytest.approx(float(whole[0]), rel=1e-6)
+    for a, b in zip(*map(jax.tree.leaves, (whole, parts)), strict=True):
+        assert np.linalg.norm(a - b) < 1e-5 * np.linalg.norm(a)

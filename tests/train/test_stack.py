@@ -126,7 +126,7 @@ def test_memory_is_as_planned(points, width):
     state = start(field, Config(), key=KEYS[0])
     used: Any = program(chunk, task, state, None, adam(), 10).compiled.memory_analysis()
     real = used.temp_size_in_bytes + used.argument_size_in_bytes
-    assert 0.5 < bytes_of_run(field, points) / real < 2
+    assert 0.5 < bytes_of_run(field, task.microbatch_points) / real < 2
 
 
 SHARDED = """

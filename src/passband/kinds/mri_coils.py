@@ -1,53 +1,52 @@
 """What coils hear: read, estimated from the centre of k-space, or learned."""
 
-import dataclasses
-from collections.abc import Callable
-
 import numpy as np
 
 from ..data.kspace_files import read_maps
-from ..reconstruct.coil_maps import CoilMaps, calibration_box, espirit, in_box
+from ..reconstruct.coil_maps import calibration_box, espirit, in_box
 from ..reconstruct.learned_maps import learned_maps
 from .mri_options import MriOptions
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Coils:
-    """Sensitivities of coils, and what they came from."""
+def spared(
+    options: MriOptions, mask: np.ndarray, calibration: np.ndarray | None
+) -> np.ndarray | None:
+    """Frequencies that must not be held out, since the maps are made of them.
 
-    maps: np.ndarray
-    spare: np.ndarray | None = None
-    """Frequencies that must not be held out, since the maps were made of them."""
-    notes: tuple[str, ...] = ()
+    Args:
+        mask: which were measured; frequency 0 at index 0.
+        calibration: the samples, with lines that were measured for the coils alone.
+    """
+    if options.sens not in (None, "estimate", "learn"):
+        return None
+    known = mask if calibration is None else (calibration != 0).any(axis=0)
+    widths = calibration_box(np.fft.fftshift(known))
+    return np.fft.ifftshift(in_box(mask.shape, widths)) & mask
 
 
 def coils_of(
     options: MriOptions,
     samples: np.ndarray,
-    mask: np.ndarray,
+    train_mask: np.ndarray,
+    test_mask: np.ndarray | None,
     calibration: np.ndarray | None,
-) -> Coils:
-    """The maps that were asked for; ESPIRiT's by default.
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The maps that were asked for, ESPIRiT's by default, and what to tell of them.
 
     Args:
-        samples: (coils, ...), 0 where they were not measured; frequency 0 at index 0.
-        calibration: the same with lines that were measured for the coils alone.
+        samples: (coils, ...), 0 where they were not measured.
+        test_mask: what is held out, and no map may be made of.
     """
     if options.sens not in (None, "estimate", "learn"):
-        return Coils(read_maps(str(options.sens), samples.shape))
-    found, known = samples, mask
+        return read_maps(str(options.sens), samples.shape), ()
+    known = train_mask
     if calibration is not None:
-        found, known = calibration, (calibration != 0).any(axis=0)
-    many = f"{len(samples)} coils"
-    make: Callable[..., CoilMaps]
+        samples, known = calibration, (calibration != 0).any(axis=0)
+        known = known if test_mask is None else known & ~test_mask
+    samples = np.where(known, samples, 0)
+    many = f"maps of {len(samples)} coils"
     if options.sens == "learn":
-        make, box = learned_maps, None
-        word = "learned with an image"
-    else:
-        make, box = espirit, calibration_box(np.fft.fftshift(known))
-        word = f"estimated from the centre, {' x '.join(map(str, box))} samples"
-    maps = make(found, known).maps
-    # A learned map has seen all samples a little; its centre decides it.
-    widths = box or calibration_box(np.fft.fftshift(known))
-    spare = np.fft.ifftshift(in_box(mask.shape, widths)) & mask
-    return Coils(maps, spare, (f"maps of {many} {word}",))
+        return learned_maps(samples, known).maps, (f"{many} learned with an image",)
+    widths = " x ".join(map(str, calibration_box(np.fft.fftshift(known))))
+    note = f"{many} estimated from the centre, {widths} samples"
+    return espirit(samples, known).maps, (note,)

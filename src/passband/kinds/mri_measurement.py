@@ -13,7 +13,7 @@ from ..data.raw_kspace import RawKSpace
 from ..data.volumes import Volume, volume_of
 from ..errors import InputError
 from ..forward.kspace import KSpace, crop, from_centred
-from .mri_coils import coils_of
+from .mri_coils import coils_of, spared
 from .mri_options import MriOptions
 from .truth import Truth, in_units_of
 
@@ -81,17 +81,18 @@ def measurement(options: MriOptions) -> Measurement:
     warnings = scan.warnings
     if options.simulate is None:
         warnings += _warn_of_origin(samples, sides, options.origin)
-    coils = None
-    if scan.coils:
-        coils = coils_of(options, samples, mask, scan.calibration)
-    elif not pair:
+    if not scan.coils and not pair:
         warnings += _warn_of_phase(samples, mask)
-    maps, spare = (None, None) if coils is None else (coils.maps, coils.spare)
+    spare = spared(options, mask, scan.calibration) if scan.coils else None
     train, test_mask = mask, None
     if options.holdout > 0:
         train, test_mask = hold_out(
             mask, options.holdout, seed=options.seed, spare=spare
         )
+    maps, notes = None, scan.notes
+    if scan.coils:
+        maps, said = coils_of(options, samples, train, test_mask, scan.calibration)
+        notes += said
     forward = KSpace(
         jnp.asarray(mask), None if maps is None else jnp.asarray(maps), pair
     )
@@ -115,7 +116,7 @@ def measurement(options: MriOptions) -> Measurement:
         name=scan.name,
         spare=spare,
         warnings=warnings + said,
-        notes=scan.notes + (() if coils is None else coils.notes),
+        notes=notes,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import KDTree
 
-from passband.labels.occupancy import Labeller, Surface
+from .occupancy import Labeller, Surface
 
 SAMPLES = 200_000
 """Of the surface, that tell which faces are near."""

@@ -85,6 +85,67 @@ def _backward(deal: Deal, residuals: Any, g: Float[Array, "parts size c"]):
 _parts.defvjp(_forward, _backward, symbolic_zeros=True)
 
 
+Rows = Callable[..., Float[Array, " k"]]
+
+
+def chunked_sum(f: Rows, params: Any, arrays: tuple[Array, ...], at_once: int) -> Array:
+    """The sum of `f(params, *arrays)`, one number a row, few rows at a time.
+
+    Where a gradient is asked for (of `params`, in reverse mode, once), each part's is
+    worked out with its value, while what its layers left is still in the caches.
+    """
+    n = arrays[0].shape[0]
+    if n <= at_once:
+        return jnp.sum(f(params, *arrays))
+    parts = math.ceil(n / at_once)
+    size = math.ceil(n / parts)
+
+    def lay(array: Array) -> Array:
+        more = [(0, parts * size - n)] + [(0, 0)] * (array.ndim - 1)
+        padded = jnp.pad(array, more, mode="edge") if parts * size > n else array
+        return padded.reshape(parts, size, *array.shape[1:])
+
+    counts = (jnp.arange(parts * size) < n).reshape(parts, size)
+    total: Array = _total(f, params, (counts, *map(lay, arrays)))
+    return total
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _total(f: Rows, params: Any, laid: tuple[Array, ...]) -> Array:
+    def body(total: Array, part: tuple[Array, ...]) -> tuple[Array, None]:
+        return total + _sum_of(f, params, part), None
+
+    return lax.scan(body, jnp.float32(0), laid)[0]
+
+
+def _sum_of(f: Rows, params: Any, part: tuple[Array, ...]) -> Array:
+    counts, *arrays = part
+    return jnp.sum(jnp.where(counts, f(params, *arrays), 0))
+
+
+def _total_forward(f: Rows, params: Any, laid: Any):
+    moving = jax.tree.map(lambda p: p.value if p.perturbed else None, params)
+    resting = jax.tree.map(lambda p: None if p.perturbed else p.value, params)
+
+    def body(totals: Any, part: tuple[Array, ...]):
+        found = jax.value_and_grad(lambda m: _sum_of(f, _merged(m, resting), part))
+        return jax.tree.map(jnp.add, totals, found(moving)), None
+
+    none = jnp.float32(0), jax.tree.map(jnp.zeros_like, moving)
+    (total, slopes), _ = lax.scan(body, none, tuple(a.value for a in laid))
+    return total, (slopes, resting)
+
+
+def _total_backward(f: Rows, residuals: Any, g: Array):
+    slopes, resting = residuals
+    if isinstance(g, SymbolicZero):
+        return jax.tree.map(lambda _: None, _merged(slopes, resting)), None
+    return jax.tree.map(lambda s: g * s, slopes), None
+
+
+_total.defvjp(_total_forward, _total_backward, symbolic_zeros=True)
+
+
 def _merged(moving: Any, resting: Any) -> Any:
     def one(m: Array | None, r: Array | None) -> Array | None:
         return r if m is None else m

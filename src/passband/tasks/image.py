@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..field import Field
 from ..mappings import AnyKey
 from .metrics import psnr, ssim
-from .task import Task, half_mean_square
+from .task import Task, half_mean_square_at, points_at_once
 
 
 class ImageTask(Task):
@@ -39,7 +39,7 @@ class ImageTask(Task):
             index = jnp.arange(h * w) if self.train is None else self.train
         target = self.pixels.reshape(-1, c)[index].astype(jnp.float32)
         target = (target - self.low) / (self.high - self.low)
-        return half_mean_square(field.batch(grid_coords(index, (h, w))), target)
+        return half_mean_square_at(field, grid_coords(index, (h, w)), target)
 
     def predict(self, field: Field) -> np.ndarray:
         h, w, _ = self.pixels.shape
@@ -85,6 +85,10 @@ class ImageTask(Task):
     @property
     def step_points(self) -> int:
         return self.train_size if self.batch is None else self.batch
+
+    @property
+    def microbatch_points(self) -> int:
+        return points_at_once(self.step_points)
 
     def psnr_of_loss(self, loss: np.ndarray) -> np.ndarray:
         return -10 * np.log10(2 * np.maximum(loss, 1e-30))

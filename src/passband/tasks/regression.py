@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..field import Field
 from ..mappings import AnyKey
 from .metrics import psnr
-from .task import Task, half_mean_square
+from .task import Task, half_mean_square_at, points_at_once
 
 
 class RegressionTask(Task):
@@ -29,7 +29,7 @@ class RegressionTask(Task):
         if self.batch is not None:
             pick = jax.random.randint(key, (self.batch,), 0, coords.shape[0])
             coords, values = coords[pick], values[pick]
-        return half_mean_square(field.batch(coords), values)
+        return half_mean_square_at(field, coords, values)
 
     def predict(self, field: Field) -> np.ndarray:
         return field.predict(self.coords)
@@ -44,6 +44,10 @@ class RegressionTask(Task):
     @property
     def step_points(self) -> int:
         return self.coords.shape[-2] if self.batch is None else self.batch
+
+    @property
+    def microbatch_points(self) -> int:
+        return points_at_once(self.step_points)
 
     def psnr_of_loss(self, loss: np.ndarray) -> np.ndarray:
         return -10 * np.log10(2 * np.maximum(loss, 1e-30))

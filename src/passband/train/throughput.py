@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, Scalar
 from ..field import Field, make_field
 from ..mappings import AnyKey
 from ..ops.mlp import Precision
-from ..tasks.task import Task, half_mean_square
+from ..tasks.task import Task, half_mean_square_at, points_at_once
 from .driver import Config, start
 from .memory import bytes_of_run
 from .optimisers import adam
@@ -49,7 +49,7 @@ class MovingPoints(Task):
     def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
         del step
         shift = jax.random.uniform(key, (self.coords.shape[1],))
-        return half_mean_square(field.batch(self.coords + shift), self.values)
+        return half_mean_square_at(field, self.coords + shift, self.values)
 
     def predict(self, field: Field) -> np.ndarray:
         return field.predict(self.coords)
@@ -161,13 +161,14 @@ def prepare(
             raise FloatingPointError("the timed training did not stay finite")
 
     call()
+    at_once = points_at_once(shape.points)
     return Prepared(
         call,
         shape,
         runs,
         steps,
         compiling,
-        planned_bytes=runs * bytes_of_run(states[0].field, shape.points),
+        planned_bytes=runs * bytes_of_run(states[0].field, at_once),
         used_bytes=used.temp_size_in_bytes + used.argument_size_in_bytes,
     )
 
