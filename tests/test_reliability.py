@@ -403,6 +403,9 @@ def test_going_on_with_another_version_is_said(run, capsys):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_term_and_hup_save_the_state_as_an_interrupt_does(tmp_path, number):
+    # Under nohup a hangup is ignored, and stays so.
+    before = signal.signal(number, signal.SIG_DFL)
+
     def stop(entry: dict[str, float]) -> None:
         os.kill(os.getpid(), number)
 
@@ -410,6 +413,7 @@ def test_term_and_hup_save_the_state_as_an_interrupt_does(tmp_path, number):
     with pytest.raises(KeyboardInterrupt):
         pb.fit(x, np.sin(x), mapping="none", steps=10**6, layers=2, width=8, batch=64,
                out=tmp_path / "run", on_log=stop)  # fmt: skip
+    signal.signal(number, before)
     assert (tmp_path / "run" / "checkpoint" / "state.safetensors").exists()
     assert not (tmp_path / "run" / ".lock").exists()
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -144,7 +145,10 @@ def read_gif(path: Path) -> tuple[np.ndarray, float | None]:
 @reader("an MP4 file")
 def read_film(path: Path) -> tuple[np.ndarray, float | None]:
     """Every frame of a film that ffmpeg decodes, in RGB."""
-    ffmpeg = library("imageio_ffmpeg", "MP4 files", extra="video").get_ffmpeg_exe()
+    with warnings.catch_warnings():
+        # JAX warns of any fork; this one turns into ffmpeg at once.
+        warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
+        ffmpeg = library("imageio_ffmpeg", "MP4 files", extra="video").get_ffmpeg_exe()
     size = check_file(path, "an MP4 file")
     words = [ffmpeg, "-nostdin", "-i", os.fspath(path.resolve()), "-f", "image2pipe"]
     words += ["-vcodec", "ppm", "-"]

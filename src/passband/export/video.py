@@ -1,6 +1,7 @@
 """Frames as a moving picture: GIF by itself, MP4 where an encoder is installed."""
 
 import importlib.util
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -65,7 +66,10 @@ def _write_mp4(path: Path, frames: Sequence[np.ndarray], rate: int) -> None:
         macro_block_size=2,
         output_params=["-f", "mp4"],
     )
-    writer.send(None)
+    with warnings.catch_warnings():
+        # JAX warns of any fork; this one turns into ffmpeg at once.
+        warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)
+        writer.send(None)
     for frame in frames:
         writer.send(np.ascontiguousarray(frame))
     writer.close()
