@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from campaign_scanners import make_scans
 from PIL import Image
 
 FITS = {
@@ -126,6 +127,7 @@ def make_samples(place: Path) -> list[Sample]:
         "kspace.npy": kspace_files.read_kspace,
         "mask.npy": lambda p: kspace_files.read_mask(p, (12, 12, 12)),
         "scene/transforms.json": camera_file.read_cameras,
+        **make_scans(place),
     }  # fmt: skip
     samples = [
         Sample(Path(name).name, (place / name).read_bytes(), read)
