@@ -103,6 +103,14 @@ def text(path: Path, data: Any, name: str, most: int = 2**24) -> str:
     found = checked(path, data, name)
     if math.prod(found.shape) != 1 or found.dtype.itemsize > most:
         raise InputError(f"`{path}`: `{name}` should hold one string")
+    place = found.id.get_offset()
+    if found.dtype.kind == "O" and place is not None:
+        # A string of any length is stored as its length and where it lies, and HDF5
+        # makes room for that length before it looks there.
+        with open_file(path) as stream:
+            stream.seek(place)
+            if int.from_bytes(stream.read(4), "little") > path.stat().st_size:
+                raise InputError(f"`{path}`: `{name}` is longer than the file")
     value = found[()] if found.shape == () else found[(0,) * len(found.shape)]
     if isinstance(value, bytes):
         value = value.decode("utf-8")

@@ -1,11 +1,13 @@
 """Videos: GIF, a folder of frames, NPZ, NPY, and MP4 where a decoder is installed."""
 
+import contextlib
 import math
 import os
 import re
 import subprocess
 import tempfile
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -23,10 +25,11 @@ from ..file_gate import (
     read_npy,
     read_npz,
     reader,
+    room_for,
 )
 from .arrays import stored
 from .images import read_image
-from .raster import any_size, pillow_pixels
+from .raster import pillow_pixels
 
 FRAMES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 FILMS = (".mp4", ".mov", ".avi", ".mkv", ".webm")
@@ -129,7 +132,7 @@ def _numbers(path: Path, values: np.ndarray) -> np.ndarray:
 def read_gif(path: Path) -> tuple[np.ndarray, float | None]:
     """Every frame as it is shown, in RGB."""
     size = check_file(path, "a GIF file")
-    with any_size(), Pillow.open(path, formats=("GIF",)) as image:
+    with _at_most(room_for(size)), Pillow.open(path, formats=("GIF",)) as image:
         count = min(getattr(image, "n_frames", 1), _MOST_FRAMES)
         claims = f"{count} frames of {image.width} x {image.height} pixels"
         check_cost(path, 8.0 * count * image.width * image.height, size, claims)
@@ -140,6 +143,19 @@ def read_gif(path: Path) -> tuple[np.ndarray, float | None]:
             waits.append(float(image.info.get("duration", 0)))
     wait = float(np.mean(waits))
     return np.stack(frames), 1000 / wait if wait > 0 else None
+
+
+@contextlib.contextmanager
+def _at_most(room: int) -> Iterator[None]:
+    """Pillow refuses frames of more pixels than there is room for: any of them may
+    make the picture larger than its header says, and it sees them all to count them."""
+    before, Pillow.MAX_IMAGE_PIXELS = Pillow.MAX_IMAGE_PIXELS, room // 32
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Pillow.DecompressionBombWarning)
+            yield
+    finally:
+        Pillow.MAX_IMAGE_PIXELS = before
 
 
 @reader("an MP4 file")
