@@ -435,3 +435,27 @@ def test_a_missing_library_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib, "import_module", absent)
     with pytest.raises(InputError, match=r'h5py.*pip install "passband\[formats\]"'):
         read_kspace(path)
+
+
+def test_strings_and_lines_longer_than_their_file_take_no_memory(tmp_path):
+    path = write_fastmri(tmp_path / "f.h5")
+    with h5py.File(path) as file:
+        at = file["ismrmrd_header"].id.get_offset()  # pyright: ignore
+    _patch(path, at)
+    with pytest.raises(InputError, match="`ismrmrd_header` is longer than the file"):
+        read_kspace(path)
+    lines = [line_of(SAMPLES[:, :, y], y) for y in range(NY)]
+    path = write_ismrmrd(tmp_path / "l.mrd", lines)
+    with h5py.File(path) as file:
+        data: Any = file["dataset/data"]
+        at = data.id.get_chunk_info(3).byte_offset + 356
+    _patch(path, at)
+    with pytest.raises(InputError, match="line 3 is longer than the file"):
+        read_kspace(path)
+
+
+def _patch(path: Path, at: int) -> None:
+    """A length of 2 GiB."""
+    content = bytearray(path.read_bytes())
+    content[at : at + 4] = (2**31).to_bytes(4, "little")
+    path.write_bytes(content)

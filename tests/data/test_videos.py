@@ -115,3 +115,13 @@ def test_archives_and_folders_that_do_not_fit_are_told(tmp_path: Path):
     for span, match in (("3", "FIRST:STOP"), ("11:", "fewer than 2")):
         with pytest.raises(InputError, match=match):
             read_video(write(tmp_path, "npy"), frames=span)
+
+
+def test_a_frame_larger_than_its_picture_takes_no_memory(tmp_path: Path):
+    path = write(tmp_path, "gif")
+    data = bytearray(path.read_bytes())
+    at = data.rindex(b"\x2c\0\0\0\0")  # the last frame: its place, then its size
+    data[at + 5 : at + 9] = b"\xff\xff\xff\xff"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="4294836225 pixels"):
+        read_video(path)

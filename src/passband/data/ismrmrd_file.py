@@ -52,11 +52,32 @@ def read_ismrmrd(
         data = hdf5.checked(path, hdf5.entry(group, "data"), "data")
         if data.dtype.names is None or not {"head", "data"} <= set(data.dtype.names):
             raise InputError(f"`{path}`: `data` has no `head` and `data` of lines")
+        _check_lists(path, data)
         head = data.fields("head")[:]
         if missing := set(_FIELDS) - set(head.dtype.names or ()):
             raise InputError(f"`{path}`: lines have no `{min(missing)}`")
         lines = _Lines(path, data, head)
         return _assembled(path, header, lines, slice_, frame)
+
+
+def _check_lists(path: Path, data: Any) -> None:
+    """Refuse a line that claims more samples than the file has bytes: HDF5 makes room
+    for a list's length before it looks whether there is one."""
+    kind, size = data.id.get_type(), path.stat().st_size
+    if data.chunks is None or data.compression is not None:
+        return
+    lists = [name for name in ("traj", "data") if name in data.dtype.names]
+    places = [kind.get_member_offset(kind.get_member_index(n.encode())) for n in lists]
+    for k in range(data.id.get_num_chunks()):
+        start = data.id.get_chunk_info(k).chunk_offset
+        _, chunk = data.id.read_direct_chunk(start)
+        for record in range(0, len(chunk), kind.get_size()):
+            for place in places:
+                at = record + place
+                if int.from_bytes(chunk[at : at + 4], "little") > size:
+                    raise InputError(
+                        f"`{path}` is damaged: line {k} is longer than the file"
+                    )
 
 
 def _group(path: Path, file: Any) -> Any:
