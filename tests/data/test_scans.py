@@ -1,6 +1,7 @@
 """Scans as scanners write them: tiny files of the same layouts, and wrong ones."""
 
 import json
+import struct
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import scipy.io
 import tifffile
 
 from passband.data.ct_geometry import from_about, read_geometry, settle
+from passband.data.matlab import read_matlab
 from passband.data.scans import read_scan, read_stack
 from passband.errors import InputError
 
@@ -388,3 +390,13 @@ def test_wrong_geometry_files_take_one_line(tmp_path, content, message):
 def test_a_geometry_that_cannot_be_is_refused(asked, message):
     with pytest.raises(InputError, match=message):
         settle(asked, 33)
+
+
+def test_a_type_that_scipy_would_die_of_is_one_line(tmp_path: Path):
+    path = tmp_path / "a.mat"
+    scipy.io.savemat(path, {"x": np.ones((3, 5), np.float32)})
+    content, tag = path.read_bytes(), struct.pack("<II", 7, 60)
+    assert content.count(tag) == 1
+    path.write_bytes(content.replace(tag, struct.pack("<II", 119, 60)))
+    with pytest.raises(InputError, match="there is no data of type 119"):
+        read_matlab(path)

@@ -15,6 +15,10 @@ WHAT = "a MATLAB file"
 _COMPRESSED = 15  # the kind of an element that is packed
 LONGEST_TEXT = 1000
 _DEEPEST = 4  # structs inside structs
+_MATRIX = 14
+_TYPES = frozenset({*range(1, 8), 9, *range(12, 19)})
+"""Of the elements of a file: numbers, matrices, packed ones, text."""
+_DEEPEST_ELEMENTS = 32
 
 
 @reader(WHAT)
@@ -65,6 +69,7 @@ def _read_classic(path: Path) -> dict[str, Any]:
 
     size = path.stat().st_size
     check_cost(path, 3 * _unpacked(path), size, "so many bytes unpacked")
+    _check_types(path)
     with open_file(path, WHAT) as stream:
         content = loadmat(stream, struct_as_record=False, squeeze_me=False)
     found: dict[str, Any] = {}
@@ -92,6 +97,37 @@ def _unpacked(path: Path) -> int:
                 total += struct.unpack(f"{order}II", inner)[1]
             stream.seek(at + length)
     return size + total
+
+
+def _check_types(path: Path) -> None:
+    """Refuse data of a type that there is not: SciPy looks it up in a table as long as
+    the types, and the process dies."""
+    with open_file(path, WHAT) as stream:
+        content = memoryview(stream.read())
+    order: Any = {b"IM": "<", b"MI": ">"}.get(bytes(content[126:128]))
+    if order is not None:
+        _check_elements(content[128:], order, 0)
+
+
+def _check_elements(content: memoryview, order: str, depth: int) -> None:
+    if depth > _DEEPEST_ELEMENTS:
+        raise ValueError("variables lie too deep in one another")
+    at = 0
+    while at + 8 <= len(content):
+        kind, length = struct.unpack_from(f"{order}II", content, at)
+        at += 8
+        if short := kind >> 16:  # up to four bytes, in the tag itself
+            kind, length = kind & 0xFFFF, 0
+        if kind not in _TYPES or short > 4:
+            raise ValueError(f"there is no data of type {kind}")
+        part = content[at : at + length]
+        if len(part) < length:
+            raise ValueError("a variable is longer than what holds it: cut short")
+        if kind == _COMPRESSED:
+            _check_elements(memoryview(zlib.decompress(part)), order, depth + 1)
+        elif kind == _MATRIX:
+            _check_elements(part, order, depth + 1)
+        at += length if kind == _COMPRESSED else -(-length // 8) * 8
 
 
 def _collect(found: dict[str, Any], name: str, value: Any, depth: int) -> None:
