@@ -12,13 +12,20 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Float
 
 from ..errors import InputError
-from .linear import LinearForward
-from .positions import head_and_rest, in_parts, position
-from .radon import AT_ONCE, UNROLLED, Radon
+from .positions import head_and_rest, position
+from .radon import Radon
+from .views import (
+    ViewProjector,
+    by_views,
+    check_lengths,
+    checked_views,
+    gather,
+    march,
+    over_views,
+)
 
 
 class Rays(eqx.Module):
@@ -45,7 +52,7 @@ class Rays(eqx.Module):
     """From bin to bin: of the tangent, or of the angle on an arc."""
 
 
-class Fan(LinearForward):
+class Fan(ViewProjector):
     """Line integrals by linear interpolation across a ray's steeper axis (Joseph 1982).
 
     A ray meets every row (or column, whichever it crosses more steeply) once, at c_ray,
@@ -83,26 +90,12 @@ class Fan(LinearForward):
     wide: float = eqx.field(static=True)
     """Bins that a pixel's footprint reaches to either side, at most."""
 
-    @property
-    def input_shape(self) -> tuple[int, int]:
-        return self.side, self.side
-
-    @property
-    def output_shape(self) -> tuple[int, int]:
-        return self.geometry.cos.shape[0], self.bins
-
     def __call__(self, values: Float[Array, "side side"]) -> Float[Array, "views bins"]:
         return _project(self, values)
 
     def H(self, measurements: Float[Array, "views bins"]) -> Float[Array, "side side"]:
         """Back-projection with the same weights: the exact transpose."""
         return _backproject(self, measurements)
-
-    def view(self, index: Array | np.ndarray | int) -> "Fan":
-        """The same instrument at one of its angles, or at several."""
-        index = jnp.atleast_1d(jnp.asarray(index))
-        some = jax.tree.map(lambda a: a[index], self.geometry)
-        return eqx.tree_at(lambda r: r.geometry, self, some)
 
     @property
     def fan_angles(self) -> np.ndarray:
@@ -152,24 +145,11 @@ def fan(
         >>> A(jnp.ones((8, 8))).shape
         (2, 8)
     """
-    degrees = np.asarray(angles, np.float64)
-    if degrees.ndim != 1 or degrees.size == 0 or not np.isfinite(degrees).all():
-        raise InputError(
-            f"`angles` has shape {degrees.shape}; give one finite number of degrees a "
-            "view"
-        )
-    side = bins if side is None else side
-    if bins < 2 or side < 2:
-        raise InputError(f"`bins` (={bins}) and `side` (={side}) must be at least 2")
-    if not abs(offset) < bins:
-        raise InputError(f"`offset` (={offset}) must be less than the {bins} bins")
-    lengths = {
-        "source_origin": source_origin, "source_detector": source_detector,
-        "pitch": pitch, "pixel": pixel, "unit": unit,
-    }  # fmt: skip
-    for name, value in lengths.items():
-        if value is not None and not (math.isfinite(value) and value > 0):
-            raise InputError(f"`{name}` (={value}) must be positive and finite")
+    degrees, side = checked_views(angles, bins, side, offset)
+    check_lengths(
+        source_origin=source_origin, source_detector=source_detector, pitch=pitch,
+        pixel=pixel, unit=unit,
+    )  # fmt: skip
     if pixel is None:
         pixel = pitch * source_origin / source_detector
     centre = float(side // 2) if centre is None else centre
@@ -274,28 +254,16 @@ def _place(view: Rays, row: Array, column: Array) -> tuple[Array, Array]:
 @jax.custom_vjp
 @jax.jit
 def _project(fan: Fan, values: Array) -> Array:
-    n, flat = fan.side, values.ravel()
-    march, tan = jnp.arange(n), _tan(fan, jnp.arange(fan.bins))[:, None]
+    n, tan = fan.side, _tan(fan, jnp.arange(fan.bins))[:, None]
 
     def one(view: Rays) -> Array:
         upright = view.upright[:, None] > 0
-        meets = position(view.start[:, None], march, view.slope[:, None])
-        # A ray that misses the grid would overflow an integer.
-        first = jnp.floor(jnp.clip(meets, -2, n)).astype(jnp.int32)
-        total = jnp.zeros((), values.dtype)
-        for neighbour in (first, first + 1):
-            row = jnp.where(upright, march, neighbour)
-            column = jnp.where(upright, neighbour, march)
-            weight = _away(view, tan, *_place(view, row, column))
-            inside = (neighbour >= 0) & (neighbour < n)
-            index = jnp.where(inside, row * n + column, 0)
-            total += jnp.where(inside, weight, 0) * flat[index]
-        return view.weight * jnp.sum(total, axis=1)
+        meets = position(view.start[:, None], jnp.arange(n), view.slope[:, None])
+        return view.weight * march(
+            values, upright, meets, lambda *at: _away(view, tan, *_place(view, *at))
+        )
 
-    views = fan.output_shape[0]
-    batch = max(1, min(views, AT_ONCE // (n * fan.bins)))
-    parts = jax.tree.map(lambda a: in_parts(a, batch, "edge"), fan.geometry)
-    return lax.map(jax.vmap(one), parts).reshape(-1, fan.bins)[:views]
+    return by_views(one, fan.geometry, fan.output_shape[0], n * fan.bins)
 
 
 @jax.custom_vjp
@@ -314,27 +282,11 @@ def _backproject(fan: Fan, measurements: Array) -> Array:
         else:
             middle = across / (depth * view.step)
         first = jnp.floor(middle + (fan.axis - fan.wide)).astype(jnp.int32) + 1
-        total = jnp.zeros((), data.dtype)
-        for bin in (first + k for k in range(reach)):
-            inside = (bin >= 0) & (bin < fan.bins)
-            at = jnp.where(inside, bin, 0)
-            weight = _away(view, _tan(fan, at), across, depth)
-            total += jnp.where(inside, weight, 0) * data[at]
-        return total
+        return gather(
+            data, first, reach, lambda bin: _away(view, _tan(fan, bin), across, depth)
+        )
 
-    views = fan.output_shape[0]
-    batch = math.ceil(views / math.ceil(views / UNROLLED))
-
-    def some(total, part):
-        for k in range(batch):
-            total = total + one(*jax.tree.map(lambda a, k=k: a[k], part))
-        return total, None
-
-    parts = jax.tree.map(lambda a: in_parts(a, batch, "edge"), fan.geometry)
-    # Added views measure nothing.
-    data = in_parts(measurements * fan.geometry.weight, batch, "constant")
-    total, _ = lax.scan(some, jnp.zeros((n, n), measurements.dtype), (data, parts))
-    return total
+    return over_views(one, measurements * fan.geometry.weight, fan.geometry, n)
 
 
 # A and its transpose are each other's derivatives; the geometry has none.

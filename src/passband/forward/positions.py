@@ -1,4 +1,4 @@
-"""Positions told from whole numbers, exact in float32, and views in equal batches."""
+"""Positions told from whole numbers, exact in float32."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,10 +16,3 @@ def head_and_rest(values: np.ndarray) -> Float[Array, "*shape 2"]:
 def position(start: Array, index: Array, step: Float[Array, "... 2"]) -> Array:
     """start + index * step, the same with and without fused multiply-add."""
     return (start + index * step[..., 0]) + index * step[..., 1]
-
-
-def in_parts(array: Array, batch: int, mode: str) -> Array:
-    """The views in equal batches, the last one filled up."""
-    missing = -array.shape[0] % batch
-    padding = ((0, missing), *[(0, 0)] * (array.ndim - 1))
-    return jnp.pad(array, padding, mode=mode).reshape(-1, batch, *array.shape[1:])

@@ -13,18 +13,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Float
 
-from ..errors import InputError
-from .linear import LinearForward
-from .positions import head_and_rest, in_parts, position
-
-AT_ONCE = 2**24
-"""Samples of rays that are laid out together; the views beyond follow in turn."""
-UNROLLED = 10
-"""Views whose back-projections are written out as one sum, which XLA makes one loop of:
-20 times as fast on a CPU as adding up pictures."""
+from .positions import head_and_rest, position
+from .views import (
+    ViewProjector,
+    by_views,
+    check_lengths,
+    checked_views,
+    gather,
+    march,
+    over_views,
+)
 
 
 class Views(eqx.Module):
@@ -50,7 +50,7 @@ class Views(eqx.Module):
     """Bins from row to row."""
 
 
-class Radon(LinearForward):
+class Radon(ViewProjector):
     """Line integrals by linear interpolation across a ray's steeper axis (Joseph 1982).
 
     A ray meets every row (or column, whichever it crosses more steeply) once, and reads
@@ -75,26 +75,12 @@ class Radon(LinearForward):
     pixel: float = eqx.field(static=True)
     """The length of a pixel in the user's unit: integrals are in values x lengths."""
 
-    @property
-    def input_shape(self) -> tuple[int, int]:
-        return self.side, self.side
-
-    @property
-    def output_shape(self) -> tuple[int, int]:
-        return self.geometry.cos.shape[0], self.bins
-
     def __call__(self, values: Float[Array, "side side"]) -> Float[Array, "views bins"]:
         return _project(self, values)
 
     def H(self, measurements: Float[Array, "views bins"]) -> Float[Array, "side side"]:
         """Back-projection with the same triangles: the exact transpose."""
         return _backproject(self, measurements)
-
-    def view(self, index: Array | np.ndarray | int) -> "Radon":
-        """The same instrument at one of its angles, or at several."""
-        index = jnp.atleast_1d(jnp.asarray(index))
-        some = jax.tree.map(lambda a: a[index], self.geometry)
-        return eqx.tree_at(lambda r: r.geometry, self, some)
 
 
 def radon(
@@ -125,22 +111,9 @@ def radon(
         >>> A(jnp.ones((8, 8))).shape
         (2, 8)
     """
-    degrees = np.asarray(angles, np.float64)
-    if degrees.ndim != 1 or degrees.size == 0 or not np.isfinite(degrees).all():
-        raise InputError(
-            f"`angles` has shape {degrees.shape}; give one finite number of degrees a "
-            "view"
-        )
-    side = bins if side is None else side
-    if bins < 2 or side < 2:
-        raise InputError(f"`bins` (={bins}) and `side` (={side}) must be at least 2")
-    if not abs(offset) < bins:
-        raise InputError(f"`offset` (={offset}) must be less than the {bins} bins")
-    if not (math.isfinite(pixel) and pixel > 0):
-        raise InputError(f"`pixel` (={pixel}) must be positive and finite")
+    degrees, side = checked_views(angles, bins, side, offset)
     pitch = side / bins if pitch is None else pitch
-    if not (math.isfinite(pitch) and pitch > 0):
-        raise InputError(f"`pitch` (={pitch}) must be positive and finite")
+    check_lengths(pixel=pixel, pitch=pitch)
     centre = (bins // 2) * pitch if centre is None else centre
     axis = bins // 2 + float(offset)
     cos, sin = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
@@ -173,28 +146,16 @@ def _footprint(radon: Radon, view: Views, bin, row, column) -> Array:
 @jax.custom_vjp
 @jax.jit
 def _project(radon: Radon, values: Array) -> Array:
-    n, flat = radon.side, values.ravel()
-    bins, march = jnp.arange(radon.bins)[:, None], jnp.arange(n)
+    n, bins = radon.side, jnp.arange(radon.bins)[:, None]
 
     def one(view: Views) -> Array:
         upright = jnp.abs(view.cos) >= jnp.abs(view.sin)
-        across = position(view.start[:, None], march, view.slope)
-        # A ray that misses the grid would overflow an integer.
-        first = jnp.floor(jnp.clip(across, -2, n)).astype(jnp.int32)
-        total = jnp.zeros((), values.dtype)
-        for neighbour in (first, first + 1):
-            row = jnp.where(upright, march, neighbour)
-            column = jnp.where(upright, neighbour, march)
-            weight = _footprint(radon, view, bins, row, column)
-            inside = (neighbour >= 0) & (neighbour < n)
-            index = jnp.where(inside, row * n + column, 0)
-            total += jnp.where(inside, weight, 0) * flat[index]
-        return jnp.sum(total, axis=1)
+        meets = position(view.start[:, None], jnp.arange(n), view.slope)
+        return march(
+            values, upright, meets, lambda *at: _footprint(radon, view, bins, *at)
+        )
 
-    views = radon.output_shape[0]
-    batch = max(1, min(views, AT_ONCE // (n * radon.bins)))
-    parts = jax.tree.map(lambda a: in_parts(a, batch, "edge"), radon.geometry)
-    return lax.map(jax.vmap(one), parts).reshape(-1, radon.bins)[:views]
+    return by_views(one, radon.geometry, radon.output_shape[0], n * radon.bins)
 
 
 @jax.custom_vjp
@@ -208,25 +169,11 @@ def _backproject(radon: Radon, measurements: Array) -> Array:
         begin = position(view.first, column, view.along)
         begin = position(begin, row, view.down)
         first = jnp.floor(begin).astype(jnp.int32) + 1
-        total = jnp.zeros((), data.dtype)
-        for bin in (first + k for k in range(reach)):
-            weight = _footprint(radon, view, bin, row, column)
-            inside = (bin >= 0) & (bin < radon.bins)
-            total += jnp.where(inside, weight, 0) * data[jnp.where(inside, bin, 0)]
-        return total
+        return gather(
+            data, first, reach, lambda bin: _footprint(radon, view, bin, row, column)
+        )
 
-    views = radon.output_shape[0]
-    batch = math.ceil(views / math.ceil(views / UNROLLED))
-
-    def some(total, part):
-        for k in range(batch):
-            total = total + one(*jax.tree.map(lambda a, k=k: a[k], part))
-        return total, None
-
-    parts = jax.tree.map(lambda a: in_parts(a, batch, "edge"), radon.geometry)
-    data = in_parts(measurements, batch, "constant")  # added views measure nothing
-    total, _ = lax.scan(some, jnp.zeros((n, n), measurements.dtype), (data, parts))
-    return total
+    return over_views(one, measurements, radon.geometry, n)
 
 
 # A and its transpose are each other's derivatives; the geometry has none.
