@@ -171,7 +171,7 @@ def _shardings(runs: int) -> tuple[NamedSharding | None, NamedSharding | None]:
 
 def _mesh(runs: int) -> Mesh | None:
     """As many devices as take an equal number of runs each; None where that is one."""
-    devices = jax.devices()
+    devices = jax.local_devices()  # of a job of several machines, those of this one
     most = max(k for k in range(1, len(devices) + 1) if runs % k == 0)
     return None if most == 1 else Mesh(np.asarray(devices[:most]), (RUN,))
 
