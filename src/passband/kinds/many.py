@@ -34,8 +34,9 @@ MOST, CPU_MOST = 1024, 64
 """Fields of a stack."""
 PENDING = 4
 """Stacks of inputs that may wait for others of their shape."""
-ENTRIES = 8
-"""Looks at the losses of a stack."""
+ENTRIES = range(8, 2, -1)
+"""Looks at the losses of a stack: as many of them as divide its steps, since another
+number of steps is another program."""
 
 
 @dataclasses.dataclass
@@ -156,7 +157,7 @@ class _Runner:
         fields, keys = zip(*map(self._begin, filled), strict=True)
         config = Config(
             steps=first.steps,
-            every=max(1, -(-first.steps // ENTRIES)),
+            every=_every(first.steps),
             precision=first.precision,
         )
         return train_stack(
@@ -194,6 +195,12 @@ class _Runner:
 
         part, plan = self.part, self.plan
         self.write(lambda: write_stack(part, plan, kept, field, judged(), each))
+
+
+def _every(steps: int) -> int:
+    """Steps between two looks at the losses."""
+    looks = next((k for k in ENTRIES if steps % k == 0), 1)
+    return steps // looks
 
 
 @eqx.filter_jit

@@ -36,6 +36,7 @@ def distribution(values: Sequence[float], name: str) -> "Figure":
     if len(found):
         bins = int(np.clip(2 * len(found) ** (1 / 3), 5, 60))
         axes.hist(found, bins=bins, color=COLOUR, edgecolor="white", linewidth=0.4)
+        axes.set_ylim(top=1.2 * axes.get_ylim()[1])
         middle = float(np.median(found))
         axes.axvline(middle, color=INK, lw=1.2)
         axes.annotate(f" median {middle:.4g}", (middle, 0.93), color=INK, fontsize=9,

@@ -201,7 +201,10 @@ def train_stack(
     ends = _ends(0, config, ())
     shapes = part.shapes(optimiser)
     lengths = sorted({b - a for a, b in itertools.pairwise([0, *ends])})
-    calls = [Call(chunk, (*shapes, optimiser, n, part.mesh), short) for n in lengths]
+    in_turn = jax.default_backend() == "cpu"
+    calls = [
+        Call(chunk, (*shapes, optimiser, n, part.mesh, in_turn), short) for n in lengths
+    ]
     made = dict(zip(lengths, programs(calls), strict=True))
     task, state, axes = part.arrays(optimiser)
     losses = []
