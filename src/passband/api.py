@@ -24,7 +24,7 @@ from .kinds.many_inputs import Source, source_of, sources_of, unique
 from .kinds.many_options import NAMES as MANY
 from .kinds.many_options import ManyOptions
 from .kinds.many_set import fit_set
-from .kinds.options import PointsOptions
+from .kinds.options import PointsOptions, TrainOptions
 from .kinds.points import Box, points_kind
 from .kinds.prior import choose_prior
 from .kinds.resume import resumed_options
@@ -365,8 +365,12 @@ def _source(place: int, item: Any, cls: type[Kind]) -> Source:
         return dataclasses.replace(source_of(cls, str(item)), place=place)
 
     def load(asked: Any) -> Kind:
-        if isinstance(item, Kind):
-            return dataclasses.replace(item, options=asked)
+        if isinstance(item, Kind):  # read with its own options, trained with the set's
+            names = {f.name for f in dataclasses.fields(TrainOptions)} - {"file"}
+            new = {name: getattr(asked, name) for name in names}
+            return dataclasses.replace(
+                item, options=dataclasses.replace(item.options, **new)
+            )
         if not (isinstance(item, tuple) and len(item) == 2):
             raise InputError(f"`data[{place}]` is no path, no kind and no pair")
         return points_kind(*item, asked)

@@ -1,7 +1,7 @@
 """A set of fields that `passband fit` or `pb.fit_many` left: lazy, by name or slice."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, overload
 
@@ -13,7 +13,7 @@ from .shard_file import Shard
 from .train.set_folder import SetFolder, is_set
 
 
-class ModelSet(Sequence[Model]):
+class ModelSet:
     """Many models of one kind; nothing is read before it is asked for.
 
     `models[3]` and `models["name"]` are a `Model`, `models[10:20]` a part of the set,

@@ -5,7 +5,7 @@ for each field; those that all fields share, such as one B for a whole set, are 
 once, without it, and `shared` names them. The metadata entry `passband` is a JSON
 object with `format` 3, what a model file says of its network, `common` (what is true of
 every field: `task`, `mapping`, ...) and `rows`, one object for each field: `name`,
-`source`, `sha256`, `metrics` and the rest of what a model file would say.
+`source`, `sha256`, `metrics`, and in `about` what else a model file would say.
 """
 
 import dataclasses
@@ -29,6 +29,7 @@ SHARD_FORMAT = 3
 WHAT = "a shard of fields"
 _ABOUT = "about."
 _LARGEST_HEADER = 1 << 28  # a million rows would have 300 MB
+_SAID = ("task", "mapping", "metrics", "steps", "source", "sha256")
 _NETWORK = ("activation", "output", "trains", "gains", "members")
 
 
@@ -105,7 +106,9 @@ class Shard:
         """One field, and what a model file of it would say."""
         members = self.facts.get("members")
         kind = FORMAT if members is None else MEMBERS_FORMAT
-        about = {**self.facts, **self.rows[row], "format": kind}
+        said = self.rows[row]
+        about = {**self.facts, **{k: said[k] for k in _SAID if k in said}}
+        about |= {**said.get("about", {}), "format": kind}
         tensors = {}
         for name, view in self._views().items():
             values = np.array(view if name in self.shared else view[row])
@@ -141,6 +144,8 @@ def _checked(
         isinstance(row, dict) and isinstance(row.get("name"), str) for row in rows
     ):
         raise broken(path, "its rows have no names")
+    if not all(isinstance(r.get("about", {}), dict) for r in (common, *rows)):
+        raise broken(path, "its rows say nothing about their fields")
     places = {}
     for name, entry in header.items():
         shape, (start, end) = tuple(entry["shape"]), entry["data_offsets"]

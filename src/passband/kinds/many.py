@@ -131,7 +131,7 @@ class _Runner:
         self.progress.tell(f"; training {len(stack)} at once")
         try:
             done = self._trained(stack, size)
-        except Exception as error:  # of XLA, whose type is that of any failure
+        except (RuntimeError, MemoryError, ValueError) as error:  # XLA's among them
             if "RESOURCE_EXHAUSTED" not in str(error) or len(stack) == 1:
                 for one in stack:
                     self.progress.fail(Failed(one.source, one_line(error)))

@@ -111,19 +111,27 @@ def settle(
     first = sample[len(sample) // 2]
     if isinstance(first, InStacks):
         asked = first.among_many(asked, given)
-    starts = [kind.network().start for kind in sample]
-    known = [start for start in starts if start is not None]
-    start = sum(known) / len(known) if known else None
     word = first.default_mapping() if asked.mapping is None else asked.mapping
     asked = dataclasses.replace(asked, mapping=word, file=None)
     mapping, tuned = parse_mapping(word), None
     if isinstance(mapping, Auto):
         if each:
             prior = choose_prior(first, asked, mapping.base, listener)
+            start = _start(sample, asked, mapping.base)
             return SetPlan(name, asked, None, start, prior.word, own_mappings)
         mapping, tuned = _scale_for_all(sample, asked, mapping, listener)
     prior = choose_prior(first, asked, mapping, listener)
+    start = _start(sample, asked, mapping)
     return SetPlan(name, asked, mapping, start, prior.word, own_mappings, tuned)
+
+
+def _start(
+    sample: Sequence[Kind], asked: TrainOptions, mapping: Mapping
+) -> float | None:
+    """The mean of where the inputs of a sample would begin."""
+    found = [kind.network(kind.training(asked, mapping)).start for kind in sample]
+    known = [start for start in found if start is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _scale_for_all(

@@ -33,10 +33,14 @@ class Ready:
         """What is equal in inputs that train as one stack."""
         leaves, structure = jax.tree.flatten(self.task)
         shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
-        same = dataclasses.replace(
-            self.training, mapping=type(self.training.mapping), seed=0
+        training, mapping = self.training, self.training.mapping
+        same = tuple(
+            getattr(training, f.name)
+            for f in dataclasses.fields(training)
+            if f.name not in ("mapping", "seed")
         )
-        network = self.kind.network(self.training)
+        same += type(mapping), getattr(mapping, "m", None)  # scales may differ
+        network = self.kind.network(training)
         return structure, shapes, same, dataclasses.replace(network, start=None)
 
 
@@ -48,8 +52,9 @@ class Failed(NamedTuple):
 
     @property
     def row(self) -> dict[str, Any]:
-        return {"name": self.source.name, "source": self.source.path,
-                "error": self.error}  # fmt: skip
+        source = self.source
+        found = {"name": source.name, "place": source.place, "source": source.path}
+        return found | {"error": self.error}
 
 
 def read_ahead(

@@ -141,6 +141,7 @@ def _row(
     facts = {k: v for k, v in about.items() if not isinstance(v, np.ndarray)}
     row = {
         "name": one.source.name,
+        "place": one.source.place,
         "source": one.source.path,
         "sha256": one.sha256,
         "task": one.kind.name,
@@ -151,4 +152,4 @@ def _row(
     }
     if one.kind.warnings:
         row["warning"] = one.kind.warnings[0]
-    return row | facts
+    return row | {"about": facts}

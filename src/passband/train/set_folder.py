@@ -104,8 +104,9 @@ class SetFolder:
             for k, row in enumerate(shard.rows):
                 if row["name"] not in names:
                     names.add(row["name"])
-                    rows.append({**row, "shard": where, "row": k})
-        return rows + [r for name, r in self.failures().items() if name not in names]
+                    rows.append({"name": row["name"], "shard": where, "row": k} | row)
+        rows += [r for name, r in self.failures().items() if name not in names]
+        return sorted(rows, key=_place)
 
     def rows(self) -> list[dict[str, Any]]:
         """The index; put together anew where there is none: a fit was killed."""
@@ -158,6 +159,12 @@ class Part:
 
     def release(self) -> None:
         self.lock.release()
+
+
+def _place(row: dict[str, Any]) -> int:
+    """Where an input stood in the list of all."""
+    place = row.get("place")
+    return place if isinstance(place, int) else 0
 
 
 def is_set(path: str | os.PathLike[str]) -> bool:
