@@ -165,21 +165,24 @@ def finer(asked: argparse.Namespace, found: Found, keep: Keep) -> None:
     for name, recipe in FINER.items():
         if name in found:
             continue
-        some = count if name == "ours" else min(count, asked.rivals)
-        words = (auto if name.startswith("ours") else [CENTRED] * count)[:some]
+        # Rivals of few pictures take picture 01 first, which is the one that is printed.
+        few = name != "ours" and asked.rivals < count
+        which = [(k + 1) % count for k in range(asked.rivals)] if few else range(count)
+        words = [auto[k] if name.startswith("ours") else CENTRED for k in which]
+        own = [tasks[k] for k in which]
         n = len(recipe.rates)
         tried, _ = trained(
-            [tasks[0]] * n, [words[0]] * n, recipe, recipe.rates,
+            [own[0]] * n, [words[0]] * n, recipe, recipe.rates,
             steps=max(20, steps // 5), **sizes,
         )  # fmt: skip
-        levels = [clipped_psnr(tasks[0], field) for field in tried]
+        levels = [clipped_psnr(own[0], field) for field in tried]
         lr = recipe.rates[int(np.nanargmax(levels))]
         fields, seconds = trained(
-            tasks[:some], words, recipe, [lr] * some, steps=steps, **sizes
+            own, words, recipe, [lr] * len(own), steps=steps, **sizes
         )
-        scores = [clipped_psnr(t, f) for t, f in zip(tasks, fields, strict=False)]
+        scores = [clipped_psnr(t, f) for t, f in zip(own, fields, strict=True)]
         found[name] = {
-            "psnr": scores, "mean": float(np.mean(scores)), "lr": lr, "words": words,
+            "pictures": [images[k].name for k in which], "psnr": scores, "mean": float(np.mean(scores)), "lr": lr, "words": words,
             "rates": dict(zip(map(str, recipe.rates), levels, strict=True)),
             "seconds": seconds, "parameters": fields[0].parameters,
         }  # fmt: skip
