@@ -165,7 +165,7 @@ def finer(asked: argparse.Namespace, found: Found, keep: Keep) -> None:
     for name, recipe in FINER.items():
         if name in found:
             continue
-        # Rivals of few pictures take picture 01 first, which is the one that is printed.
+        # Few rivals take picture 01 first, whose numbers are printed.
         few = name != "ours" and asked.rivals < count
         which = [(k + 1) % count for k in range(asked.rivals)] if few else range(count)
         words = [auto[k] if name.startswith("ours") else CENTRED for k in which]
@@ -182,7 +182,8 @@ def finer(asked: argparse.Namespace, found: Found, keep: Keep) -> None:
         )
         scores = [clipped_psnr(t, f) for t, f in zip(own, fields, strict=True)]
         found[name] = {
-            "pictures": [images[k].name for k in which], "psnr": scores, "mean": float(np.mean(scores)), "lr": lr, "words": words,
+            "pictures": [images[k].name for k in which], "psnr": scores,
+            "mean": float(np.mean(scores)), "lr": lr, "words": words,
             "rates": dict(zip(map(str, recipe.rates), levels, strict=True)),
             "seconds": seconds, "parameters": fields[0].parameters,
         }  # fmt: skip
