@@ -1,6 +1,7 @@
 """How far a prediction is from the truth: PSNR, SSIM and IoU, in float64 NumPy."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -108,7 +109,8 @@ def ssim_stack(prediction: np.ndarray, target: np.ndarray) -> list[float]:
     x, y = prediction.astype(np.float64), target.astype(np.float64)
 
     def mean(values: np.ndarray) -> np.ndarray:
-        found = uniform_filter(values, (1, window, window, 1))
+        size: Any = (1, window, window, 1)  # its stub knows one number only
+        found = uniform_filter(values, size)
         return found[:, edge : rows - edge, edge : columns - edge]
 
     mx, my = mean(x), mean(y)
