@@ -1,22 +1,16 @@
 """A network that hangs a picture before each camera is told from one that begins so."""
 
+import dataclasses
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 
+from passband.field import make_field
 from passband.kinds.nerf import NerfKind
-from passband.tasks.nerf import Probe
-
-
-class Looked:
-    """A task whose rays are all stopped early."""
-
-    def __init__(self, forward_facing: bool):
-        self.views = self
-        self.frustum = [1.0] * 4 if forward_facing else None
-
-    def probe(self, field: object) -> Probe:
-        return Probe(spread=0.5, depth=0.04)
+from passband.tasks.nerf import NerfTask, Probe
+from passband.tasks.toy_views import toy_views
 
 
 @pytest.mark.parametrize(
@@ -29,9 +23,16 @@ class Looked:
     ],
 )
 def test_early_fog_is_no_collapse_of_a_forward_facing_scene(
-    forward_facing: bool, step: int, collapses: bool
+    monkeypatch: pytest.MonkeyPatch, forward_facing: bool, step: int, collapses: bool
 ):
-    kind: Any = NerfKind
+    monkeypatch.setattr(NerfTask, "probe", lambda *_: Probe(spread=0.5, depth=0.04))
+    views = toy_views(2, 8, seed=0)
+    if forward_facing:
+        views = dataclasses.replace(views, frustum=jnp.ones(4))
+    near, far = jnp.float32(2), jnp.float32(6)
+    task = NerfTask(views, None, near, far, jnp.zeros(3), jnp.uint32(0), 4, 4)
+    field = make_field("gaussian:1,m=4", d=3, out=4, key=jax.random.key(0), width=8)
+    kind: Any = object.__new__(NerfKind)
     entry, before = {"step": step, "seconds": 1.0}, {"step": [0], "seconds": [0.9]}
-    found = kind.health(None, Looked(forward_facing), None, entry, before)
+    found = kind.health(task, field, entry, before)
     assert bool(found.collapse) == collapses
