@@ -50,7 +50,6 @@ class VideoKind(Kind):
     name = "video"
     cpu_trials, gpu_trials = TrialSize(1280, 1024), TrialSize(1536, 2**12)
     render_example = "--time 3.5 --out between.png"
-    moves = True
 
     options: VideoOptions
     video: Video
