@@ -165,7 +165,11 @@ class VideoKind(Kind):
                 None if apart is None else apart[middle], unit,
                 unit * seen[middle], unit * truth[middle], channels=True,
             ),
-            shown=lambda: Shown(_colours(seen[middle]), _colours(truth[middle])),
+            shown=lambda: Shown(
+                _colours(seen[middle]), _colours(truth[middle]),
+                {NEIGHBOURS: _colours(self._between()[frames[middle]])}
+                if len(held) else {},
+            ),
         )  # fmt: skip
 
     def _between(self) -> np.ndarray:
