@@ -65,6 +65,7 @@ from .measured_range import affordable, digest_of, ends_of, rough_of, truth_of
 from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
 from .options import MeasuredOptions, TrainOptions
 from .prior import with_prior
+from .views import measured_view
 
 BASELINE_SECONDS, BASELINE_STEPS = 5.0, 300
 """The same for each of the baselines."""
@@ -146,6 +147,7 @@ class MeasuredKind(Kind):
     """What an operator measured of a field."""
 
     name = "measured"
+    view = staticmethod(measured_view)
     cpu_trials, gpu_trials = TrialSize(400, 64**2), TrialSize(640, 160**2)
 
     options: MeasuredOptions
