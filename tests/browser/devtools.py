@@ -64,7 +64,7 @@ class Page:
     def open(self, address: str) -> None:
         self.call("Page.navigate", url=address)
         self.wait(
-            "document.readyState === 'complete' && location.href !== 'about:blank'"
+            "location.protocol !== 'about:' && document.readyState === 'complete'"
         )
 
     def look(self, width: int, height: int = 800, *, dark: bool = False) -> None:

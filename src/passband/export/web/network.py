@@ -20,7 +20,7 @@ def network_data(field: Field, dtype: type = np.float32) -> dict[str, Any]:
     fields = field.each() if isinstance(field, Members) else [field]
     arrays = [a for one in fields for a in _arrays(one)]
     flat = np.concatenate([np.asarray(a, np.float32).ravel() for a in arrays])
-    packed = flat.astype(dtype)
+    packed = flat.astype(np.dtype(dtype).newbyteorder("<"))
     if not np.isfinite(packed).all():
         raise InputError("the network has numbers that a page cannot hold")
     name, _, scales = field.mlp.activation.partition(":")
@@ -36,7 +36,7 @@ def network_data(field: Field, dtype: type = np.float32) -> dict[str, Any]:
         "members": list(range(len(fields))),
         "weights": {
             "type": np.dtype(dtype).name,
-            "data": base64.b64encode(packed.astype(f"<f{packed.itemsize}")).decode(),
+            "data": base64.b64encode(packed.tobytes()).decode(),
         },
     }
 

@@ -68,7 +68,11 @@ def page(
 @functools.cache
 def source(name: str) -> str:
     """The text of a script or style beside this file."""
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return (
+        resources.files("passband.export.web")
+        .joinpath(name)
+        .read_text(encoding="utf-8")
+    )
 
 
 def as_json(data: Any) -> str:
