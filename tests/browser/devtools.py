@@ -132,7 +132,7 @@ class Browser:
                 return found["result"]
             self._heard(found)
 
-    def _receive(self, seconds: float = 60.0) -> dict[str, Any]:
+    def _receive(self, seconds: float = 120.0) -> dict[str, Any]:
         end = time.monotonic() + seconds
         while b"\0" not in self.buffer:
             ready, _, _ = select.select([self.reader], [], [], end - time.monotonic())

@@ -23,14 +23,16 @@ METRICS = {
 
 
 def write_page(
-    kind: type[Kind] | None, field: Field, about: dict[str, Any], out: Path, bytes: int
+    kind: type[Kind] | None,
+    field: Field,
+    about: dict[str, Any],
+    out: Path,
+    model: Path,
 ) -> dict[str, Any]:
-    """Write the page of a model.
-
-    Args:
-        bytes: of the model file.
-    """
-    text = page_of(kind, field, about, bytes).encode()
+    """Write the page of a model file."""
+    bytes = model.stat().st_size
+    page = page_of(kind, field, about, title_of(model), bytes)
+    text = page.encode(errors="replace")  # a name may hold bytes that are no text
     write_bytes(out, text)
     layers = [field.encoding.features, *(b.shape[-1] for b in field.mlp.biases)]
     return {
@@ -44,10 +46,16 @@ def page_of(
     kind: type[Kind] | None,
     field: Field,
     about: dict[str, Any],
-    bytes: int,
+    title: str,
+    bytes: int | None = None,
     **options: Any,
 ) -> str:
-    """The HTML of a model; `options` are those of `model_page`."""
+    """The HTML of a model.
+
+    Args:
+        bytes: of the model file, where there is one.
+        options: those of `model_page`.
+    """
     if kind is None:
         raise InputError(
             f"a model of task `{about.get('task')}` does not say how it looks; one of "
@@ -55,17 +63,18 @@ def page_of(
         )
     view = kind.view(field, about)
     entries = page_facts(field, about, bytes)
-    return model_page(title_of(about), field, view, entries, **options)
+    return model_page(title, field, view, entries, **options)
 
 
-def title_of(about: dict[str, Any]) -> str:
-    """What was fitted, by its name where the model has one."""
-    name = about.get("name") or about.get("title") or about.get("task")
-    return str(name or "model")
+def title_of(model: Path) -> str:
+    """The name of a model file, or of its run folder."""
+    if model.name == "model.safetensors":
+        return model.absolute().parent.name or "model"
+    return model.stem
 
 
 def page_facts(
-    field: Field, about: dict[str, Any], bytes: int
+    field: Field, about: dict[str, Any], bytes: int | None
 ) -> list[tuple[str, str]]:
     """Sigma, quality and size, as a page states them."""
     word = str(about.get("mapping") or "")
@@ -89,5 +98,7 @@ def page_facts(
     entries.append(("Layers", "-".join(map(str, layers))))
     if field.members > 1:
         entries.append(("Members", str(field.members)))
-    entries.append(("Model file", f"{bytes:,} bytes"))
+    entries.append(("Parameters", f"{field.parameters:,}"))
+    if bytes is not None:
+        entries.append(("Model file", f"{bytes:,} bytes"))
     return entries

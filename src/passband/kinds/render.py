@@ -33,7 +33,7 @@ def render_file(
     if out.suffix.lower() == ".html":
         why = "means nothing to a page, which has every size; leave it out"
         refuse(options, ("size", "resolution", "crop", "bits", "time", "frames"), why)
-        return write_page(kind, field, about, out, model.stat().st_size)
+        return write_page(kind, field, about, out, model)
     if kind is None:
         raise InputError(
             f"`{model}` is of task `{about.get('task')}`; only a model made by "

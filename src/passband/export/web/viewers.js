@@ -260,6 +260,7 @@ class Turned {
     this.canvas = element("canvas", { tabindex: "0", role: "img", "aria-label": label, class: "turned" });
     shaped(this.canvas, aspect);
     this.layer = document.createElement("canvas");
+    this.under = document.createElement("canvas");
     stage.append(this.canvas);
     fitCanvas(this.canvas, aspect, most);
     gestures(this.canvas, {
@@ -280,34 +281,53 @@ class Turned {
     this.draw(false);
   }
 
-  // Passes as steps in device pixels.
-  steps(moving) {
-    return moving ? [this.canvas.width / 48] : [this.canvas.width / 48, this.canvas.width / 160, this.canvas.width / this.finest];
-  }
-
   get finest() { return Math.min(this.canvas.width, 320); }
 
+  // Columns of the passes: what a fifth of a second has time for, then all there are.
+  columns(moving) {
+    const { pace, workers } = this.engine, { work } = this.job(16, 16, true);
+    const rays = 200 * pace * workers.length / work;
+    const first = clamp(Math.round(Math.sqrt(rays * this.aspect)), 24, this.finest);
+    if (moving || first === this.finest) return [first];
+    return 3 * first < this.finest ? [first, Math.round(this.finest / 2), this.finest] : [first, this.finest];
+  }
+
   draw(moving) {
-    const tasks = this.steps(moving).flatMap((step, pass) => {
-      const columns = Math.max(1, Math.round(this.canvas.width / step));
-      const rows = Math.max(1, Math.round(this.canvas.height / step));
-      const picture = new ImageData(columns, rows), { job, work } = this.job(columns, rows, moving);
+    const tasks = this.columns(moving).flatMap((columns, pass) => {
+      const rows = Math.max(1, Math.round(columns / this.aspect));
+      const still = columns === this.finest, picture = new ImageData(columns, rows);
+      const { job, work } = this.job(columns, rows, !still);
       return tiles({ ...job, columns }, rows, columns * work, 16384).map((part) => ({
-        name: "model", job: part, pass, points: 0, then: (values) => this.show(values, part, picture),
+        name: "model", job: part, pass, points: columns * (part.to - part.from) * work,
+        then: (values) => this.show(values, part, picture),
       }));
     });
     return this.engine.start(tasks);
   }
 
+  // What is done of a pass, smoothly, over what the pass before has left below it.
   show(values, { columns, from, to }, picture) {
     this.paint(values, picture.data.subarray(4 * from * columns, 4 * to * columns));
-    const { layer, canvas } = this, scale = canvas.height / picture.height, context = canvas.getContext("2d");
+    const { layer, canvas, under } = this, context = canvas.getContext("2d");
+    if (this.picture !== picture) {
+      Object.assign(this, { picture, done: new Set() });
+      under.width = canvas.width;
+      under.height = canvas.height;
+      under.getContext("2d").drawImage(canvas, 0, 0);
+    }
+    for (let r = from; r < to; r++) this.done.add(r);
+    let ready = 0;
+    while (this.done.has(ready)) ready++;
+    if (!ready) return;
     layer.width = columns;
-    layer.height = to - from;
-    layer.getContext("2d").putImageData(picture, 0, -from);
+    layer.height = ready;
+    layer.getContext("2d").putImageData(picture, 0, 0);
+    const bottom = ready * canvas.height / picture.height;
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    context.drawImage(under, 0, 0);
+    context.clearRect(0, 0, canvas.width, bottom);
     context.imageSmoothingEnabled = true;
-    context.clearRect(0, from * scale, canvas.width, (to - from) * scale);
-    context.drawImage(layer, 0, from * scale, canvas.width, (to - from) * scale);
+    context.drawImage(layer, 0, 0, canvas.width, bottom);
   }
 }
 
@@ -324,7 +344,7 @@ class SurfaceViewer extends Turned {
     this.elevation = 30;
     const { low, high } = this.view;
     this.middle = low.map((x, i) => 0.5 * (x + high[i]));
-    this.radius = 1.25 * Math.hypot(...high.map((x, i) => x - low[i]));
+    this.radius = 0.95 * Math.hypot(...high.map((x, i) => x - low[i]));
   }
 
   turn(dx, dy) {
@@ -421,7 +441,7 @@ class SceneViewer extends Turned {
   }
 
   job(columns, rows, moving) {
-    const { view } = this, samples = moving ? Math.min(48, view.samples) : view.samples;
+    const { view } = this, samples = moving ? Math.min(32, view.samples) : view.samples;
     return { work: samples, job: {
       type: "scene", pose: this.placed(), lens: view.lens, ndc: view.ndc, step: view.size[1] / columns,
       samples, ends: view.ends, background: view.background,
