@@ -40,6 +40,7 @@ from .kind import (
 from .options import NerfOptions, TrainOptions
 from .render_scene import depth_picture, flight_of, render_scene, scene_facts
 from .shown import Make, Reconstruction, Shown
+from .views import scene_view
 
 STEPS, MUON_STEPS, CPU_STEPS = 50_000, 20_000, 1200
 """The paper's; Muon's, which are better by half a dB on Lego; and what a CPU has time
@@ -72,6 +73,7 @@ class NerfKind(Kind):
     """A scene in the unit cube, seen from its cameras."""
 
     name = "nerf"
+    view = staticmethod(scene_view)
     cpu_trials, gpu_trials = TrialSize(400, 64), TrialSize(10_000, 1024)  # rays
     trials_mislead = (
         "the trials of a scene that a CPU has time for are too short to tell: this is "
