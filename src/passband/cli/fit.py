@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..kinds.many_options import NAMES, ManyOptions
 from ..kinds.table import Row
 from ..options import argument, option
-from .options import Output, joined
+from .options import TYPED, Output, joined
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +93,7 @@ def run(row: Row, options: Any, given: set[str]) -> int:
             save_every=options.save_every,
             listener=console,
             phases=phases,
+            command=TYPED.get(),
         )
     except Diverged as error:
         console.error(

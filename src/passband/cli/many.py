@@ -36,7 +36,8 @@ def run_many(row: Row, files: list[str], options: Any, given: set[str]) -> int:
     own = {f.name: getattr(options, f.name) for f in dataclasses.fields(ManyOptions)}
     fields = dataclasses.fields(row.options)
     plain: dict[str, Any] = {f.name: getattr(options, f.name) for f in fields}
-    asked = row.options(**plain | {"file": None})
+    plain["file"] = None
+    asked = row.options(**plain)
     cls = row.load()
     sources = sources_of(
         cls, files, suffixes=row.suffixes, pattern=options.pattern,

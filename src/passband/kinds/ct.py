@@ -20,6 +20,7 @@ from ..field import Field
 from ..members import mean_and_spread
 from ..plot.reconstructions import reconstructions
 from ..plot.sinogram import sinogram_figure
+from ..plot.spectrum import spectrum_figure
 from ..reconstruct.backprojection import largest_density
 from ..reconstruct.baselines import baselines, recipes
 from ..tasks.ct import (
@@ -65,6 +66,7 @@ from .prior import with_prior
 from .render_picture import render_picture
 from .shown import Make, Reconstruction, Shown, judged_by
 from .truth import Truth, in_units_of
+from .views import picture_view
 
 STEPS = 1000
 CHECKED_VIEWS = 32  # by which the units of a truth are told
@@ -77,6 +79,7 @@ class CTKind(Kind):
     """Line integrals of parallel rays or of fans, and the density if it is known."""
 
     name = "ct"
+    view = staticmethod(picture_view)
     cpu_trials, gpu_trials = TrialSize(400, 64**2), TrialSize(640, 160**2)
     usual_tv = 2e-5  # phantoms did best with 1e-5, heads with 3e-5
     trials_by_default = False  # beside training and baselines they pass three minutes
@@ -232,9 +235,18 @@ class CTKind(Kind):
 
         def figures() -> dict[str, Any]:
             pictures = {word: ours, **others}
-            unit = self.high * self.geometry.side
+            scale = self.high * self.geometry.side
             known = whole.train_mask
-            return {
+            spectrum = {}
+            if self.truth is not None:
+                unit = self.geometry.unit
+                length = self.geometry.side, f"cycles/{unit}"
+                length = (1.0, "") if unit == "pixel" else length
+                spectrum["spectrum"] = spectrum_figure(
+                    self.truth, self.high * ours, self.nyquist(), training.sigma,
+                    mapping=word, length=length,
+                )  # fmt: skip
+            return spectrum | {
                 "Reconstructions": reconstructions(
                     {name: self.high * x for name, x in pictures.items()},
                     self.truth,
@@ -244,7 +256,7 @@ class CTKind(Kind):
                 ),
                 "Sinogram": sinogram_figure(
                     self.data.values,
-                    unit * np.asarray(seen),
+                    scale * np.asarray(seen),
                     self.data.angles,
                     None if known is None else ~np.asarray(known),
                 ),
@@ -269,7 +281,9 @@ class CTKind(Kind):
             baselines=scores,
             more=more,
             spread=spread_of(apart, self.high, self.high * ours, self.truth),
-            shown=lambda: self._shown(ours),
+            shown=lambda: dataclasses.replace(
+                self._shown(ours), others={k: self.high * x for k, x in others.items()}
+            ),
         )
 
     def _coarse(self) -> CTTask:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -37,6 +38,8 @@ from .in_stacks import InStacks, Judged
 from .kind import (
     SILENT,
     Evaluation,
+    Health,
+    History,
     Kind,
     Listener,
     Network,
@@ -50,7 +53,8 @@ from .model_facts import shape_of
 from .options import ImageOptions, TrainOptions
 from .pace import points_in
 from .render_picture import render_picture
-from .shown import Make, Reconstruction, Shown
+from .shown import Made, Make, Reconstruction, Shown, made_within
+from .views import picture_view
 
 STEPS = 2000
 HELD_OUT_STEPS = 500
@@ -68,6 +72,10 @@ SPARSE, MIDDLE = 61, 2048
 and the middle of this side its scale."""
 TOGETHER = 2**18
 """Pixels up to which pictures of a stack are judged together."""
+MOST_BESIDE = 1_000_000  # pixels of a picture that classical methods are tried on
+WATCHED = 4096
+"""Held-out pixels that are looked at while a fit trains."""
+
 LEAST_SIDE = 8  # rows and columns that are always evaluated: metrics need some
 
 
@@ -76,6 +84,7 @@ class ImageKind(Kind, InStacks):
     """A picture; pixel (row, column) sits at (column, row) / (longest side)."""
 
     name = "image"
+    view = staticmethod(picture_view)
     cpu_trials, gpu_trials = TrialSize(1280, 1024), TrialSize(1536, 2**12)
     render_example = "--resolution 2048 --out enlarged.png"
 
@@ -146,6 +155,22 @@ class ImageKind(Kind, InStacks):
             start=self.network().start, name="pixels",
         )  # fmt: skip
 
+    def health(
+        self,
+        task: ImageTask | StreamedImageTask,
+        field: Field,
+        entry: Any,
+        history: History,
+    ) -> Health:
+        del entry, history
+        if not isinstance(task, ImageTask) or task.test is None:
+            return Health()
+        if not self.beside:  # comparisons are timed
+            return Health()
+        every = -(-len(task.test) // WATCHED)
+        some = eqx.tree_at(lambda t: t.test, task, task.test[::every])
+        return Health({"psnr_test": some.held_out_psnr(field)})
+
     def evaluate(
         self,
         task: ImageTask | StreamedImageTask,
@@ -172,6 +197,14 @@ class ImageKind(Kind, InStacks):
         truth = task.truth()
         low, high = self.image.low, self.image.high
         unit = high - low
+        made = Made()
+        if self.beside and k == 1 and h * w <= MOST_BESIDE:
+            listener.progress("the baselines", often=False)
+            room = sum(leaf.nbytes for leaf in jax.tree.leaves(field))
+            made = made_within(self.classical(room), seconds)
+            for scores in made.scores.values():
+                scores.pop("psnr_train", None)  # interpolation has these as they are
+            more |= {"left_out": made.late} if made.late else {}
         return Evaluation(
             metrics=task.metrics(field, prediction),
             about=self._about(),
@@ -181,16 +214,17 @@ class ImageKind(Kind, InStacks):
                 "spectrum": spectrum_figure(
                     truth,
                     prediction,
-                    max(rows, columns) / 2,
+                    self.nyquist(),
                     training.sigma,
                     mapping=str(training.mapping),
                 ),
             },
+            baselines=made.scores,
             more=more,
             spread=spread_of(
                 apart, unit, unit * prediction, unit * truth, channels=True
             ),
-            shown=lambda: Shown(_colours(prediction), _colours(truth)),
+            shown=lambda: Shown(_colours(prediction), _colours(truth), made.pictures),
         )
 
     def _about(self) -> dict[str, Any]:
@@ -207,8 +241,6 @@ class ImageKind(Kind, InStacks):
         _, width, steps, lr = size
         usual = {"width": width, "steps": steps, "lr": lr}
         usual["mapping"] = f"{self.default_mapping()},m={width}"
-        if "steps" in given or "optimiser" in given:
-            usual["lr"] = asked.lr or (lr if "optimiser" not in given else None)
         return dataclasses.replace(
             asked, **{k: v for k, v in usual.items() if k not in given}
         )
@@ -217,11 +249,14 @@ class ImageKind(Kind, InStacks):
     def judge_stack(
         cls,
         kinds: Sequence["ImageKind"],
-        tasks: Sequence[ImageTask],
+        tasks: Sequence[Any],
         field: Field,
     ) -> Callable[[], list[Judged]] | None:
-        h, w, _ = tasks[0].pixels.shape
-        if tasks[0].train is not None or h * w > TOGETHER or field.members > 1:
+        first = tasks[0]
+        if not isinstance(first, ImageTask) or first.train is not None:
+            return None
+        h, w, _ = first.pixels.shape
+        if h * w > TOGETHER or field.members > 1:
             return None
         seen = predict_stack(field, grid_coords(np.arange(h * w), (h, w)))
 

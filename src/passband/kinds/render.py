@@ -14,6 +14,8 @@ from ..mappings import FourierFeatures, Grids, Identity
 from ..model_file import load_with_info, model_path
 from .kind import SILENT, Kind, Listener, Rendered, own_units
 from .model_facts import range_of, refuse
+from .page import write_page
+from .render_options import ONLY_OF
 from .table import IN_PYTHON, KINDS
 
 
@@ -24,7 +26,7 @@ def render_file(
     model = model_path(model)
     field, about = load_with_info(model)
     about = about | {"folder": str(model.parent)}
-    return render_field(field, about, options, out, listener, name=str(model))
+    return render_field(field, about, options, out, listener, str(model), model)
 
 
 def render_field(
@@ -33,15 +35,23 @@ def render_field(
     options: Any,
     out: Path,
     listener: Listener = SILENT,
-    *,
     name: str = "the model",
+    model: Path | None = None,
 ) -> dict[str, Any]:
-    """Write a field of which this is known, as `render_file` does."""
+    """Write a field of which this is known, as `render_file` does.
+
+    Args:
+        model: the file that it has by itself, if it has one.
+    """
     kind = kind_of(about)
     if out.suffix.lower() == ".onnx":
         why = "means nothing to an ONNX model; leave it out"
         refuse(options, ("size", "resolution", "crop", "bits", "time", "frames"), why)
         return write_onnx(kind, field, about, out)
+    if out.suffix.lower() == ".html":
+        why = "means nothing to a page, which has every size; leave it out"
+        refuse(options, ("size", "resolution", "crop", "bits", "time", "frames"), why)
+        return write_page(kind, field, about, out, model, name)
     if kind is None:
         raise InputError(
             f"`{name}` is of task `{about.get('task')}`; only a model made by "
@@ -56,8 +66,9 @@ def shown_by(kind: type[Kind], options: Any) -> Callable[..., Rendered]:
         refuse(options, ("size", "resolution", "crop"), "is of a picture, not measured")
         return kind.measure
     refuse(options, ("angles",), "goes with `what=measurements`")
-    if not kind.moves:
-        refuse(options, ("time", "frames"), "is for a video, and this is none")
+    for name, own in ONLY_OF.items():
+        if kind.name != name:
+            refuse(options, own, f"is for a model of `fit {name}`, and this is none")
     return kind.render
 
 
