@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -11,16 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..data.images import Image, read_image
-from ..domain import grid_coords
 from ..errors import InputError
-from ..field import Field, predict_stack
+from ..field import Field
 from ..members import mean_and_spread
 from ..plot.spectrum import spectrum_figure
 from ..plot.triptych import triptych
 from ..reconstruct.interpolation import KERNELS, enlarged_by, scattered, spline
 from ..reconstruct.jpeg import jpeg_within
 from ..tasks.image import ImageTask, image_task, render, split_pixels
-from ..tasks.metrics import psnr_stack, ssim_stack
 from ..tasks.streamed import StreamedImageTask, streamed_task
 from ..train.memory import budget
 from ..tuning.grid import grid_problem
@@ -34,7 +31,7 @@ from .defaults import (
     resolve,
     start_at,
 )
-from .in_stacks import InStacks, Judged
+from .image_stacks import PicturesInStacks
 from .kind import (
     SILENT,
     Evaluation,
@@ -64,14 +61,9 @@ HELD_OUT_STEPS = 500
 # half, so that of a larger picture only every third, fifth... row and column is.
 MOST_PIXELS = 12_500_000
 
-AMONG_MANY = ((64**2, 64, 200, 5e-3), (256**2, 128, 300, 3e-3))
-"""Pixels up to which so many channels, steps and such a rate of Muon are enough for a
-picture among many; docs/many.md has what they reach."""
 SPARSE, MIDDLE = 61, 2048
 """Of a picture that stays on the disk: every so manieth row and column tells its mean,
 and the middle of this side its scale."""
-TOGETHER = 2**18
-"""Pixels up to which pictures of a stack are judged together."""
 MOST_BESIDE = 1_000_000  # pixels of a picture that classical methods are tried on
 WATCHED = 4096
 """Held-out pixels that are looked at while a fit trains."""
@@ -80,7 +72,7 @@ LEAST_SIDE = 8  # rows and columns that are always evaluated: metrics need some
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class ImageKind(Kind, InStacks):
+class ImageKind(Kind, PicturesInStacks):
     """A picture; pixel (row, column) sits at (column, row) / (longest side)."""
 
     name = "image"
@@ -207,7 +199,7 @@ class ImageKind(Kind, InStacks):
             more |= {"left_out": made.late} if made.late else {}
         return Evaluation(
             metrics=task.metrics(field, prediction),
-            about=self._about(),
+            about=self.facts(),
             preview=lambda: prediction,
             figures=lambda: {
                 "triptych": triptych(truth, prediction),
@@ -227,49 +219,11 @@ class ImageKind(Kind, InStacks):
             shown=lambda: Shown(_colours(prediction), _colours(truth), made.pictures),
         )
 
-    def _about(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         low, high = self.image.low, self.image.high
         bits = {1: 8, 2: 16}.get(self.image.values.dtype.itemsize, 32)
         shape = list(self.image.values.shape)
         return {"shape": shape, "low": low, "high": high, "bits": bits}
-
-    def among_many(self, asked: ImageOptions, given: Collection[str]) -> ImageOptions:
-        h, w, _ = self.image.values.shape
-        size = next((row for row in AMONG_MANY if h * w <= row[0]), None)
-        if size is None or "width" in given or not modern(asked):
-            return asked
-        _, width, steps, lr = size
-        usual = {"width": width, "steps": steps, "lr": lr}
-        usual["mapping"] = f"{self.default_mapping()},m={width}"
-        return dataclasses.replace(
-            asked, **{k: v for k, v in usual.items() if k not in given}
-        )
-
-    @classmethod
-    def judge_stack(
-        cls,
-        kinds: Sequence["ImageKind"],
-        tasks: Sequence[Any],
-        field: Field,
-    ) -> Callable[[], list[Judged]] | None:
-        first = tasks[0]
-        if not isinstance(first, ImageTask) or first.train is not None:
-            return None
-        h, w, _ = first.pixels.shape
-        if h * w > TOGETHER or field.members > 1:
-            return None
-        seen = predict_stack(field, grid_coords(np.arange(h * w), (h, w)))
-
-        def judged() -> list[Judged]:
-            truth = np.stack([task.truth() for task in tasks])
-            shown = seen.reshape(truth.shape)
-            levels, alike = psnr_stack(shown, truth), ssim_stack(shown, truth)
-            return [
-                Judged({"psnr": p, "psnr_train": p, "ssim": s}, kind._about())
-                for kind, p, s in zip(kinds, levels, alike, strict=True)
-            ]
-
-        return judged
 
     def classical(self, room: int) -> dict[str, Make]:
         """Interpolation of the pixels held out; where none are, a JPEG as small as the
