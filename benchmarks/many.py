@@ -38,7 +38,7 @@ from passband.train.programs import compile_seconds
 
 ENOUGH = 35.0
 """dB, the mean that a set must have."""
-FITS = {32: (64, 100, 5e-3, 6.0), 128: (128, 200, 3e-3, 10.0)}
+FITS = {32: (64, 100, 5e-3, 6.0), 128: (128, 120, 5e-3, 10.0)}
 """Of each side of a picture: width and frequencies, steps, rate, sigma; chosen on the
 training pictures of Natural (docs/many.md)."""
 
