@@ -169,7 +169,7 @@ def test_inputs_in_memory_are_a_few_stacks_however_many_there_are(here):
     alive: weakref.WeakSet[Kind] = weakref.WeakSet()
     most = 0
 
-    def load(asked) -> Kind:
+    def load(path, asked) -> Kind:
         nonlocal most
         x = np.linspace(0, 1, 9)
         found = points_kind(x, np.sin(x), asked)

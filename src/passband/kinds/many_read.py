@@ -92,7 +92,7 @@ def ready(source: Source, plan: SetPlan) -> Ready | Failed:
     """An input, read and made into a task whose arrays are on the host."""
     try:
         asked = plan.asked_for(source)
-        kind = dataclasses.replace(source.load(asked), beside=False)
+        kind = dataclasses.replace(source.read(asked), beside=False)
         training = plan.training(kind, asked)
         task = kind.host_task(training) if isinstance(kind, InStacks) else None
         if task is None:
