@@ -23,7 +23,7 @@ VERBS: dict[str, str] = {
     "fit": "",
     "tune": "",
     "compare": "",
-    "render": "a model as a file: picture, mesh, volume, orbit, ONNX, ...",
+    "render": "a model as a file: picture, mesh, volume, orbit, page, ONNX, ...",
     "info": "what a model file holds",
     "bench": "training throughput of this machine",
     "ntk": "kernel, spectrum and predicted convergence of a mapping",

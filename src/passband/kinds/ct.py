@@ -66,6 +66,7 @@ from .prior import with_prior
 from .render_picture import render_picture
 from .shown import Make, Reconstruction, Shown, judged_by
 from .truth import Truth, in_units_of
+from .views import picture_view
 
 STEPS = 1000
 CHECKED_VIEWS = 32  # by which the units of a truth are told
@@ -78,6 +79,7 @@ class CTKind(Kind):
     """Line integrals of parallel rays or of fans, and the density if it is known."""
 
     name = "ct"
+    view = staticmethod(picture_view)
     cpu_trials, gpu_trials = TrialSize(400, 64**2), TrialSize(640, 160**2)
     usual_tv = 2e-5  # phantoms did best with 1e-5, heads with 3e-5
     trials_by_default = False  # beside training and baselines they pass three minutes

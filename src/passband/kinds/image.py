@@ -39,6 +39,7 @@ from .options import ImageOptions, TrainOptions
 from .pace import points_in
 from .render_picture import render_picture
 from .shown import Made, Make, Reconstruction, Shown, made_within
+from .views import picture_view
 
 STEPS = 2000
 HELD_OUT_STEPS = 500
@@ -60,6 +61,7 @@ class ImageKind(Kind):
     """A picture; pixel (row, column) sits at (column, row) / (longest side)."""
 
     name = "image"
+    view = staticmethod(picture_view)
     cpu_trials, gpu_trials = TrialSize(1280, 1024), TrialSize(1536, 2**12)
     render_example = "--resolution 2048 --out enlarged.png"
 

@@ -66,6 +66,7 @@ from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
 from .options import MeasuredOptions, TrainOptions
 from .prior import with_prior
 from .shown import Shown, middle_plane, three_axes
+from .views import measured_view
 
 BASELINE_SECONDS, BASELINE_STEPS = 5.0, 300
 """The same for each of the baselines."""
@@ -147,6 +148,7 @@ class MeasuredKind(Kind):
     """What an operator measured of a field."""
 
     name = "measured"
+    view = staticmethod(measured_view)
     cpu_trials, gpu_trials = TrialSize(400, 64**2), TrialSize(640, 160**2)
 
     options: MeasuredOptions

@@ -56,6 +56,7 @@ from .pace import points_in
 from .prior import with_prior
 from .render_volume import render_volume
 from .shown import Make, Reconstruction, Shown, judged_by
+from .views import volume_view
 
 STEPS = 1000
 # Voxels times iterations of a baseline: 20 s on 2 CPU cores, 300 iterations of 96^3.
@@ -76,6 +77,7 @@ class MriKind(Kind):
     """An image or volume behind k-space."""
 
     name = "mri"
+    view = staticmethod(volume_view)
     cpu_trials, gpu_trials = TrialSize(160, 20**3), TrialSize(608, 56**3)
     usual_tv = 3e-4  # what heads did best with
     trials_by_default = False  # those of a volume take a CPU two minutes

@@ -36,6 +36,7 @@ from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
 from .options import SignalOptions, TrainOptions
 from .pace import points_in
 from .shown import Shown
+from .views import signal_view
 
 STEPS = 2000
 LEAST_SAMPLES = 256  # that are always evaluated
@@ -46,6 +47,7 @@ class SignalKind(Kind):
     """Samples; sample k of n sits at k/n."""
 
     name = "signal"
+    view = staticmethod(signal_view)
     cpu_trials, gpu_trials = TrialSize(1280, 1024), TrialSize(1536, 2**12)
 
     options: SignalOptions
