@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint format docs campaign hashes sbom release clean
+.PHONY: demo test test-all lint format docs campaign hashes sbom package release clean
 
 demo: $(VENV)/.installed
 	$(BIN)/passband demo --overwrite
@@ -38,6 +38,11 @@ hashes: $(VENV)/.installed
 sbom: $(VENV)/.installed
 	mkdir -p dist
 	$(BIN)/python release/sbom.py > dist/sbom.json
+
+package: $(VENV)/.installed-dev
+	rm -rf build/dist
+	$(BIN)/python -m hatchling build -d build/dist
+	$(BIN)/python release/check.py build/dist --install
 
 release:
 	$(PYTHON) -m venv build/venv
