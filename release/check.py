@@ -6,6 +6,7 @@ python release/check.py DIST --install  # and install the wheel into a new envir
 
 import email.parser
 import json
+import os
 import re
 import subprocess
 import sys
@@ -99,6 +100,7 @@ def _of_source(path: Path) -> list[str]:
 def try_out(dist: Path) -> str:
     """Install the wheel and all that it needs into a new environment, and fit there."""
     [wheel] = dist.glob(f"passband-{version()}-*.whl")
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         python = f"{folder}/bin/python"
@@ -116,10 +118,10 @@ def try_out(dist: Path) -> str:
             [python, "-m", "pip", "check"],
             [f"{folder}/bin/passband", "--version"],
         ):
-            subprocess.run(words, check=True, cwd=ROOT)
+            subprocess.run(words, check=True, cwd=ROOT, env=env)
         words = [python, "-c", TRY, f"{folder}/model.safetensors"]
         ran = subprocess.run(
-            words, check=True, cwd=folder, stdout=subprocess.PIPE, text=True
+            words, check=True, cwd=folder, env=env, stdout=subprocess.PIPE, text=True
         )
         assert ran.stdout.startswith(folder), ran.stdout
         words = [python, "-m", "pip", "list", "--format", "json"]

@@ -61,7 +61,7 @@ def _moved(page: Path, root: Path, pages: Path) -> str:
             return f"]({up}/{inside})"
         if path.startswith("../") and (root / inside).exists():
             return f"]({SOURCE}{inside}{anchor})"
-        if path.startswith("docs/"):
+        if path.removeprefix("../").startswith("docs/"):
             return f"]({up}/{inside}{anchor})"
         return found[0]
 
