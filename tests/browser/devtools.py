@@ -67,6 +67,10 @@ class Page:
             "location.protocol !== 'about:' && document.readyState === 'complete'"
         )
 
+    def leave(self) -> None:
+        """To an empty page: one that was served asks nothing more."""
+        self.call("Page.navigate", url="about:blank")
+
     def look(self, width: int, height: int = 800, *, dark: bool = False) -> None:
         """A window of this size and scheme."""
         self.call(

@@ -185,7 +185,7 @@ class Panel {
         across: plane.across.map((x) => x * step / this.zoom),
         down: plane.down.map((x) => x * step / this.zoomDown),
       };
-      return tiles(job, rows, columns, 8192).map((part) => ({
+      return tiles(job, rows, columns, engine.tile).map((part) => ({
         name: this.name, job: part, pass, points: columns * (part.to - part.from),
         then: (values) => this.show(values, part, picture, step),
       }));
