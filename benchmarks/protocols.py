@@ -12,7 +12,8 @@ sizes   INR-benchmark: pictures, the slice and a volume at 1e4 to 3e6 parameters
         full steps of Adam; features of a fixed sigma beside ours, whose is chosen once
         for each picture.
 
-Each leaves DIR/NAME.json, which grows with every method. `--rivals` is how many of the
+Each leaves DIR/NAME.json, which grows with every method; one that is there is not run
+again. `--rivals` is how many of the
 16 pictures all but ours train on, `--sizes` how many of the sizes are done. `--data` is
 the folder of chest.png, dragon.npz and div2k_x4; the natural pictures are those of
 `passband data`. `--small` only shows that it runs.
@@ -20,6 +21,7 @@ the folder of chest.png, dragon.npz and div2k_x4; the natural pictures are those
 
 import argparse
 import dataclasses
+import json
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -55,6 +57,8 @@ from passband.tuning.sweep import Plan, rungs_to
 from passband.version import __version__
 from passband.words import parse_mapping
 
+Found = dict[str, Any]
+"""What each method gave."""
 Keep = Callable[[dict[str, Any]], None]
 """Writes what there is so far."""
 CENTRED = "none:scale=2,shift=-1"
@@ -147,7 +151,7 @@ def chosen_word(image: Image, asked: ImageOptions) -> str:
     return choose_for(ImageKind(asked, image.name, image), asked, auto).mapping
 
 
-def finer(asked: argparse.Namespace, keep: Keep) -> None:
+def finer(asked: argparse.Namespace, found: Found, keep: Keep) -> None:
     """FINER++'s pictures: one table of PSNR, a row for each method."""
     small = asked.small
     count, steps, width = (2, 40, 16) if small else (16, 5000, 256)
@@ -155,25 +159,31 @@ def finer(asked: argparse.Namespace, keep: Keep) -> None:
     images = [_cut(read_image(p), small) for p in sorted(place.glob("*.png"))[:count]]
     tasks = [image_task(image) for image in images]
     options = ImageOptions(steps=steps, width=width, layers=5)
-    auto = [chosen_word(image, options) for image in images]
+    auto = found["ours"]["words"] if "ours" in found else None
+    auto = auto or [chosen_word(image, options) for image in images]
     sizes: Any = {"d": 2, "out": images[0].values.shape[2], "layers": 5, "width": width}
-    found = {}
     for name, recipe in FINER.items():
-        some = count if name == "ours" else min(count, asked.rivals)
-        words = (auto if name.startswith("ours") else [CENTRED] * count)[:some]
+        if name in found:
+            continue
+        # Few rivals take picture 01 first, whose numbers are printed.
+        few = name != "ours" and asked.rivals < count
+        which = [(k + 1) % count for k in range(asked.rivals)] if few else range(count)
+        words = [auto[k] if name.startswith("ours") else CENTRED for k in which]
+        own = [tasks[k] for k in which]
         n = len(recipe.rates)
         tried, _ = trained(
-            [tasks[0]] * n, [words[0]] * n, recipe, recipe.rates,
+            [own[0]] * n, [words[0]] * n, recipe, recipe.rates,
             steps=max(20, steps // 5), **sizes,
         )  # fmt: skip
-        levels = [clipped_psnr(tasks[0], field) for field in tried]
+        levels = [clipped_psnr(own[0], field) for field in tried]
         lr = recipe.rates[int(np.nanargmax(levels))]
         fields, seconds = trained(
-            tasks[:some], words, recipe, [lr] * some, steps=steps, **sizes
+            own, words, recipe, [lr] * len(own), steps=steps, **sizes
         )
-        scores = [clipped_psnr(t, f) for t, f in zip(tasks, fields, strict=False)]
+        scores = [clipped_psnr(t, f) for t, f in zip(own, fields, strict=True)]
         found[name] = {
-            "psnr": scores, "mean": float(np.mean(scores)), "lr": lr, "words": words,
+            "pictures": [images[k].name for k in which], "psnr": scores,
+            "mean": float(np.mean(scores)), "lr": lr, "words": words,
             "rates": dict(zip(map(str, recipe.rates), levels, strict=True)),
             "seconds": seconds, "parameters": fields[0].parameters,
         }  # fmt: skip
@@ -183,19 +193,20 @@ def finer(asked: argparse.Namespace, keep: Keep) -> None:
         keep({"steps": steps, "methods": found})
 
 
-def chest(asked: argparse.Namespace, keep: Keep) -> None:
+def chest(asked: argparse.Namespace, found: Found, keep: Keep) -> None:
     """muon-inrs' slice: ours and rivals by Adam and by Muon, and the classical ones."""
     path, steps, width, small = asked.data / "chest.png", 5000, 256, asked.small
     image = read_image(path)
     if small:
         image, steps, width = _cut(image, small), 40, 16
-    found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as place:
         angles, picture = Path(place) / "angles.txt", Path(place) / "chest.npy"
         ends = np.linspace(0, 180, 12 if small else 100)  # both of them, as theirs
         np.savetxt(angles, ends)
         np.save(picture, image.values[..., 0])
         for name in ("muon", "adam"):
+            if f"fourier {name}" in found:
+                continue
             options = CTOptions(
                 simulate=str(picture), angles=str(angles), steps=steps, width=width,
                 layers=5, holdout=0.0, optimiser=name,
@@ -229,7 +240,7 @@ def _of_slice(
     return found
 
 
-def sizes(asked: argparse.Namespace, keep: Keep) -> None:
+def sizes(asked: argparse.Namespace, found: Found, keep: Keep) -> None:
     """INR-benchmark's sizes: a fixed sigma, ours by the same Adam, ours by Muon."""
     folder, small = asked.data, asked.small
     counts = [1e4] if small else [1e4, 3e4, 1e5, 3e5, 1e6, 3e6][: asked.sizes]
@@ -242,13 +253,17 @@ def sizes(asked: argparse.Namespace, keep: Keep) -> None:
     if small:
         volume = volume[::8, ::8, ::8]
     dragon, problem = _volume(volume)
-    found: dict[str, Any] = {}
     options = ImageOptions(steps=steps, width=32 if small else 256, layers=3)
     plan = Plan(rungs=rungs_to(min(steps, 800)), optimiser="muon", schedule="cosine")
-    chosen = {
-        2: [_with_m(chosen_word(i, options), m) for i in images],
-        3: [_with_m(choose(problem, plan=plan).mapping, m)],
-    }
+    labels = [f"ours, {what}, 1e+04" for what in ("pictures", "dragon")]
+    known = [found[label] for label in labels if label in found]
+    if len(known) == 2:
+        chosen = {d: row["words"] for d, row in zip((2, 3), known, strict=True)}
+    else:
+        chosen = {
+            2: [_with_m(chosen_word(i, options), m) for i in images],
+            3: [_with_m(choose(problem, plan=plan).mapping, m)],
+        }
     # Their coordinates run from -1 to 1: sigma 20 is 40 cycles per unit of ours.
     ways = {
         "sigma 20": (f"gaussian:40,m={m}", "adam"),
@@ -259,6 +274,9 @@ def sizes(asked: argparse.Namespace, keep: Keep) -> None:
         for name, (word, moves) in ways.items():
             recipe = Recipe(optimiser=moves)
             for d, some in ((2, tasks), (3, [dragon])):
+                label = f"{name}, {'pictures' if d == 2 else 'dragon'}, {count:.0e}"
+                if label in found:
+                    continue
                 out = 3 if d == 2 else 1
                 width = _width(int(count), out, m)
                 words = chosen[d] if word is None else [word] * len(some)
@@ -267,7 +285,6 @@ def sizes(asked: argparse.Namespace, keep: Keep) -> None:
                     steps=steps, d=d, out=out, layers=3, width=width,
                 )  # fmt: skip
                 scores = [_score(t, f) for t, f in zip(some, fields, strict=True)]
-                label = f"{name}, {'pictures' if d == 2 else 'dragon'}, {count:.0e}"
                 found[label] = {
                     "scores": scores, "mean": float(np.mean(scores)), "words": words,
                     "width": width, "parameters": fields[0].parameters,
@@ -312,7 +329,7 @@ def _cut(image: Image, small: bool) -> Image:
     return dataclasses.replace(image, values=image.values[:32, :32]) if small else image
 
 
-PROTOCOLS: dict[str, Callable[[argparse.Namespace, Keep], None]] = {
+PROTOCOLS: dict[str, Callable[[argparse.Namespace, Found, Keep], None]] = {
     "finer": finer, "chest": chest, "sizes": sizes,
 }  # fmt: skip
 
@@ -339,7 +356,8 @@ def main() -> None:
             }  # fmt: skip
             path.write_text(to_json(found | about, indent=1) + "\n")
 
-        PROTOCOLS[name](options, keep)
+        known = json.loads(path.read_text())["methods"] if path.is_file() else {}
+        PROTOCOLS[name](options, known, keep)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from ..field import Field
 from ..members import mean_and_spread
 from ..plot.reconstructions import reconstructions
 from ..plot.sinogram import sinogram_figure
+from ..plot.spectrum import spectrum_figure
 from ..reconstruct.backprojection import largest_density
 from ..reconstruct.baselines import baselines, recipes
 from ..tasks.ct import (
@@ -234,9 +235,18 @@ class CTKind(Kind):
 
         def figures() -> dict[str, Any]:
             pictures = {word: ours, **others}
-            unit = self.high * self.geometry.side
+            scale = self.high * self.geometry.side
             known = whole.train_mask
-            return {
+            spectrum = {}
+            if self.truth is not None:
+                unit = self.geometry.unit
+                length = self.geometry.side, f"cycles/{unit}"
+                length = (1.0, "") if unit == "pixel" else length
+                spectrum["spectrum"] = spectrum_figure(
+                    self.truth, self.high * ours, self.nyquist(), training.sigma,
+                    mapping=word, length=length,
+                )  # fmt: skip
+            return spectrum | {
                 "Reconstructions": reconstructions(
                     {name: self.high * x for name, x in pictures.items()},
                     self.truth,
@@ -246,7 +256,7 @@ class CTKind(Kind):
                 ),
                 "Sinogram": sinogram_figure(
                     self.data.values,
-                    unit * np.asarray(seen),
+                    scale * np.asarray(seen),
                     self.data.angles,
                     None if known is None else ~np.asarray(known),
                 ),
@@ -271,7 +281,9 @@ class CTKind(Kind):
             baselines=scores,
             more=more,
             spread=spread_of(apart, self.high, self.high * ours, self.truth),
-            shown=lambda: self._shown(ours),
+            shown=lambda: dataclasses.replace(
+                self._shown(ours), others={k: self.high * x for k, x in others.items()}
+            ),
         )
 
     def _coarse(self) -> CTTask:

@@ -221,8 +221,6 @@ class Kind(abc.ABC):
     """The weight of total variation behind an instrument, where none is chosen."""
     render_example: ClassVar[str] = "--out rendered.npy"
     """What to try with `passband render` first."""
-    moves: ClassVar[bool] = False
-    """Whether it has a time: `time` and `frames` of a render."""
 
     options: Any
     """What it was read with."""

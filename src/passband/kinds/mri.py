@@ -47,7 +47,7 @@ from .kind import (
     Units,
     spread_of,
 )
-from .mri_figures import kspace, middle_slice, slices
+from .mri_figures import kspace, middle_slice, slices, spectrum
 from .mri_measurement import Measurement, measurement
 from .mri_model import about_of, measured_again, units_of
 from .mri_options import MriOptions
@@ -264,13 +264,13 @@ class MriKind(Kind):
         def figures() -> dict[str, Any]:
             shown = {word: ours} | {k: self._magnitude(v) for k, v in others.items()}
             notes = {k: score_line(v) for k, v in {word: metrics, **scores}.items()}
-            return {
+            return spectrum(data, ours, truth, training.sigma, word) | {
                 "Reconstructions": reconstructions(
                     {k: middle_slice(v) for k, v in shown.items()},
                     None if truth is None else middle_slice(truth),
                     notes=notes,
                 ),
-                "Slices": slices(data, ours, truth),
+                **({"Slices": slices(data, ours, truth)} if ours.ndim > 2 else {}),
                 "k-space": kspace(data, whole, seen),
             }
 
@@ -285,7 +285,10 @@ class MriKind(Kind):
             baselines=scores,
             more=more,
             spread=spread_of(apart, data.high, ours, truth),
-            shown=lambda: self._shown(seen),
+            shown=lambda: dataclasses.replace(
+                self._shown(seen),
+                others={k: self._shown(v).values for k, v in others.items()},
+            ),
         )
 
     def _free_steps(self) -> int:

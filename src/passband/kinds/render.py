@@ -15,6 +15,7 @@ from ..model_file import load_with_info, model_path
 from .kind import SILENT, Kind, Listener, Rendered, own_units
 from .model_facts import range_of, refuse
 from .page import write_page
+from .render_options import ONLY_OF
 from .table import IN_PYTHON, KINDS
 
 
@@ -48,8 +49,9 @@ def shown_by(kind: type[Kind], options: Any) -> Callable[..., Rendered]:
         refuse(options, ("size", "resolution", "crop"), "is of a picture, not measured")
         return kind.measure
     refuse(options, ("angles",), "goes with `what=measurements`")
-    if not kind.moves:
-        refuse(options, ("time", "frames"), "is for a video, and this is none")
+    for name, own in ONLY_OF.items():
+        if kind.name != name:
+            refuse(options, own, f"is for a model of `fit {name}`, and this is none")
     return kind.render
 
 

@@ -52,7 +52,6 @@ class VideoKind(Kind):
     view = staticmethod(video_view)
     cpu_trials, gpu_trials = TrialSize(1280, 1024), TrialSize(1536, 2**12)
     render_example = "--time 3.5 --out between.png"
-    moves = True
 
     options: VideoOptions
     video: Video
@@ -168,7 +167,11 @@ class VideoKind(Kind):
                 None if apart is None else apart[middle], unit,
                 unit * seen[middle], unit * truth[middle], channels=True,
             ),
-            shown=lambda: Shown(_colours(seen[middle]), _colours(truth[middle])),
+            shown=lambda: Shown(
+                _colours(seen[middle]), _colours(truth[middle]),
+                {NEIGHBOURS: _colours(self._between()[frames[middle]])}
+                if len(held) else {},
+            ),
         )  # fmt: skip
 
     def _between(self) -> np.ndarray:
