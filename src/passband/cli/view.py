@@ -31,11 +31,11 @@ def run(options: Options, given: set[str]) -> int:
 
     console = Console.of(options)
     with ViewServer(Viewed(Path(options.model)), options.port) as server:
-        console.result({"address": server.address}, server.address)
-        sys.stdout.flush()  # whoever reads it from a pipe waits for it
-        if not options.no_browser:
-            webbrowser.open(server.address)
         try:
+            console.result({"address": server.address}, server.address)
+            sys.stdout.flush()  # whoever reads it from a pipe waits for it
+            if not options.no_browser:
+                webbrowser.open(server.address)
             server.serve_forever()
         except KeyboardInterrupt:
             console.say("ended")
