@@ -81,8 +81,8 @@ class Page:
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
     def screenshot(self, path: Path) -> None:
-        """The whole page as a PNG."""
-        found = self.call("Page.captureScreenshot", captureBeyondViewport=True)
+        """What is in the window, as a PNG."""
+        found = self.call("Page.captureScreenshot")
         path.write_bytes(base64.b64decode(found["data"]))
 
     def key(self, key: str) -> None:

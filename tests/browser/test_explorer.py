@@ -113,6 +113,11 @@ def embedded() -> dict[str, Any]:
     return json.loads(data[1])
 
 
+def test_the_explorer_of_the_docs_has_the_scripts_of_now():
+    """`python docs/explorer.py` writes it again."""
+    assert explorer_page(embedded(), title="What sigma does") == DOCS.read_text()
+
+
 def test_the_explorer_of_the_docs_is_small_and_its_psnr_is_that_of_what_it_shows(page):
     assert DOCS.stat().st_size < 5e6
     data = embedded()
