@@ -1,8 +1,8 @@
-"""Write docs/explorer.html again from the numbers in it, after its scripts have changed.
+"""Write docs/explorer.html again from the numbers in it, after its scripts changed.
 
     python docs/explorer.py
 
-`passband explore --layers 2,3,4 --out docs/explorer.html --overwrite` makes new numbers.
+New numbers: `passband explore --layers 2,3,4 --out docs/explorer.html --overwrite`.
 """
 
 import json
