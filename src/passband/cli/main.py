@@ -24,6 +24,8 @@ VERBS: dict[str, str] = {
     "tune": "",
     "compare": "",
     "render": "a model as a file: picture, mesh, volume, orbit, page, ONNX, ...",
+    "view": "a model, or a run as it goes, in the browser of this machine",
+    "explore": "a page of what sigma does to a picture",
     "export": "one field of a set as a model file, or as ONNX",
     "info": "what a model file holds",
     "bench": "training throughput of this machine",
