@@ -21,6 +21,7 @@ from passband.forward.linear import LinearForward, Masked
 from passband.forward.operator import linear, refined
 from passband.forward.radon import radon
 from passband.forward.radon_nearest import nearest_radon
+from passband.forward.slices import Slices
 
 ANGLES = np.array([0.0, 11.0, 45.0, 90.0, 118.0, 135.0, 200.0])
 
@@ -111,6 +112,10 @@ def instruments() -> dict[str, LinearForward]:
             pixel=0.5,
             unit=20.0,
             arc=True,
+        ),
+        "rows of parallel rays": Slices(radon(ANGLES, 7, side=5), 9),
+        "rows of fans": Slices(
+            fan(ANGLES, 7, source_origin=40, source_detector=60, side=6), 2
         ),
         "nearest": nearest_radon(ANGLES, 32),
         "masked": Masked(plain, jnp.asarray(rng.random(plain.output_shape) < 0.7)),
@@ -208,7 +213,7 @@ def test_many_at_once_are_each_by_itself(A: LinearForward):
 
 
 @pytest.mark.parametrize(
-    "name", ["radon", "fan", "nearest", "A and A^T", "sparse matrix"]
+    "name", ["radon", "fan", "rows of fans", "nearest", "A and A^T", "sparse matrix"]
 )
 def test_the_adjoint_has_a_derivative_too(name: str):
     A = INSTRUMENTS[name]

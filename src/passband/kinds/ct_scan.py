@@ -26,8 +26,10 @@ from ..reconstruct.axis import (
     by_moments,
     by_opposite_views,
 )
-from ..tasks.ct import projector, simulated
+from ..tasks.ct import projector, simulated, squared
+from ..tasks.ct_rows import simulated_rows
 from .ct_options import CTOptions
+from .ct_rows import chosen_rows, cone_notes, read_slices
 from .kind import SILENT, Listener
 
 NEAR = 0.3
@@ -54,7 +56,7 @@ def asked_geometry(options: CTOptions) -> dict[str, Any]:
         "type": options.beam, "detector": options.detector, "unit": options.unit,
         "source_origin": options.source_origin, "pitch": options.pitch,
         "source_detector": options.source_detector, "pixel": options.pixel,
-        "size": options.size, "axis": options.axis,
+        "size": options.size, "axis": options.axis, "row_pitch": options.row_pitch,
     }  # fmt: skip
     given = {k: v for k, v in single.items() if v is not None}
     if options.axis is not None and options.offset is not None:
@@ -79,8 +81,12 @@ def measure(options: CTOptions, path: Path, listener: Listener = SILENT) -> Meas
     else:
         scan = read_scan(path, options.array)
     angles = _angles(options, asked, scan)
-    sinogram, notes, counted = _one_row(options, scan, angles, path)
-    bins = sinogram.values.shape[1]
+    rows = chosen_rows(options.rows, scan.values.shape[1], f"`{path}`")
+    if isinstance(rows, int):
+        sinogram, notes = _one_row(options, scan, angles, path, rows)
+    else:
+        sinogram, notes = _several_rows(options, scan, angles, path, rows)
+    bins = sinogram.bins
     asked = scan.geometry | asked
     if options.offset is not None:
         if not abs(options.offset) < bins / 2:
@@ -92,12 +98,17 @@ def measure(options: CTOptions, path: Path, listener: Listener = SILENT) -> Meas
     geometry = settle(asked, bins)
     listener.progress("the axis of rotation", often=False)
     sinogram = dataclasses.replace(sinogram, geometry=geometry)
-    geometry, said, warned = with_axis(sinogram, geometry)
+    geometry, said, warned = with_axis(sinogram.over_rows(), geometry)
+    if isinstance(rows, range):
+        more = cone_notes(geometry, rows, scan.values.shape[1])
+        said, warned = said + more[0], warned + more[1]
     data = dataclasses.replace(
         sinogram,
         geometry=geometry,
-        weights=counted if options.weights == "counts" else None,
+        weights=sinogram.weights if options.weights == "counts" else None,
         warnings=(*sinogram.warnings, *warned),
+        row_spacing=geometry.row_spacing
+        * (abs(rows.step) if isinstance(rows, range) else 1),
     )
     if "size" not in asked:
         said += _smaller(data, geometry)
@@ -106,7 +117,8 @@ def measure(options: CTOptions, path: Path, listener: Listener = SILENT) -> Meas
 
 def _smaller(data: Sinogram, geometry: Geometry) -> tuple[str, ...]:
     """A hint at the picture that the object fills, where it is much smaller."""
-    reach = object_reach(data.values, geometry.axis) * geometry.pitch
+    rows = [data.values] if data.rows is None else list(data.values.swapaxes(0, 1))
+    reach = max(object_reach(row, geometry.axis) for row in rows) * geometry.pitch
     if geometry.source_origin and geometry.source_detector:
         reach *= geometry.source_origin / geometry.source_detector
     size = 10 * math.ceil(2.2 * reach / geometry.pixel / 10)
@@ -127,11 +139,46 @@ def _simulated(options: CTOptions, path: Path, asked: dict[str, Any]) -> Measure
     for name in ("axis", "offset", "size"):
         if name in asked or getattr(options, name, None):
             raise InputError(f"`{name}` is a measured scan's; `simulate` has its own")
+    if options.rows is not None:
+        slices = read_slices(path)
+        rows = chosen_rows(options.rows, len(slices), f"`{path}`")
+        rows = range(rows, rows + 1) if isinstance(rows, int) else rows
+        data, truth = simulated_rows(
+            slices[list(rows)], angles, name=path.name.split(".")[0],
+            noise=options.noise, seed=options.seed, stride=abs(rows.step), asked=asked,
+        )  # fmt: skip
+        span = float(truth.max() - truth.min())
+        if len(rows) > 1:
+            notes, warned = cone_notes(
+                data.geometry or settle({}, 2), rows, len(slices)
+            )
+            data = dataclasses.replace(data, warnings=warned)
+            return Measured(data, notes, truth, span)
+        return Measured(data.row(0), (), truth[0], span)
     image = read_image(path)
     data, truth = simulated(
         image, angles, noise=options.noise, seed=options.seed, asked=asked
     )
     return Measured(data, (), truth, image.high - image.low)
+
+
+def read_truth(path: str, data: Sinogram) -> tuple[np.ndarray, float]:
+    """The true densities, as the sinogram's picture or slices lie, and their range."""
+    assert data.geometry is not None
+    size = data.geometry.size
+    if data.rows is None:
+        image = read_image(path)
+        density = image.values[..., : min(3, image.values.shape[2])]
+        density = density.astype(np.float32).mean(axis=2)
+        return squared(density, size), image.high - image.low
+    slices = read_slices(path)
+    if len(slices) != data.rows:
+        raise InputError(
+            f"`truth` (={path}) has {len(slices)} slices, and {data.rows} rows are "
+            "fitted: one slice a row"
+        )
+    found = np.stack([squared(one, size) for one in slices])
+    return found, float(found.max() - found.min())
 
 
 def _angles(options: CTOptions, asked: dict[str, Any], scan: Scan | None) -> np.ndarray:
@@ -148,14 +195,36 @@ def _angles(options: CTOptions, asked: dict[str, Any], scan: Scan | None) -> np.
     return scan.angles
 
 
+def _several_rows(
+    options: CTOptions, scan: Scan, angles: np.ndarray, path: Path, rows: range
+) -> tuple[Sinogram, tuple[str, ...]]:
+    """Rows of the scan as (views, rows, bins), and what to say of all of them."""
+    found, notes, warned = [], (), {}
+    for row in rows:
+        one, notes = _one_row(options, scan, angles, path, row)
+        found.append(one)
+        for text in one.warnings:
+            warned.setdefault(text, []).append(row)
+    said = tuple(f"{text} ({_listed(at)})" for text, at in warned.items())
+    weights = None
+    if all(one.weights is not None for one in found):
+        weights = np.stack([np.asarray(one.weights) for one in found], axis=1)
+    values = np.stack([one.values for one in found], axis=1)
+    notes += (f"{len(rows)} rows of {scan.values.shape[1]} are fitted as one volume",)
+    first = dataclasses.replace(found[0], values=values, weights=weights, warnings=said)
+    return first, notes
+
+
+def _listed(rows: list[int]) -> str:
+    some = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+    return f"row {some}" if len(rows) == 1 else f"rows {some}"
+
+
 def _one_row(
-    options: CTOptions, scan: Scan, angles: np.ndarray, path: Path
-) -> tuple[Sinogram, tuple[str, ...], np.ndarray | None]:
-    """A row of the scan as line integrals, what to say of it, and its weights."""
+    options: CTOptions, scan: Scan, angles: np.ndarray, path: Path, row: int
+) -> tuple[Sinogram, tuple[str, ...]]:
+    """A row of the scan as line integrals with their weights, and what to say of it."""
     rows = scan.values.shape[1]
-    row = rows // 2 if options.rows is None else options.rows
-    if row >= rows:
-        raise InputError(f"`rows` (={row}): `{path}` has {rows}, the first is 0")
     notes = ()
     if rows > 1 and options.rows is None:
         notes = (f"row {row} of {rows} is taken; `rows` names another",)
@@ -181,7 +250,7 @@ def _one_row(
         ringless = without_rings(found.values, options.rings)
         found = dataclasses.replace(found, values=ringless)
     said = (*found.warnings, *warned)
-    return dataclasses.replace(found, warnings=said), notes, counted
+    return dataclasses.replace(found, warnings=said, weights=counted), notes
 
 
 def _blanks(
