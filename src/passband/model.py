@@ -13,7 +13,7 @@ from .field import Field
 from .kinds.kind import Evaluation, Kind, Units, own_units
 from .kinds.render import kind_of, render_values
 from .kinds.render_options import RenderOptions
-from .kinds.spread import figures_of
+from .kinds.report_parts import figures_of, layers_of
 from .members import mean_and_spread
 from .model_file import load_with_info, save
 from .options import make_options
@@ -180,6 +180,7 @@ class Model:
             result=self.result,
             figures=figures_of(self.evaluation, self.mapping),
             history=self.history,
+            layers=layers_of(self.evaluation, self.mapping),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

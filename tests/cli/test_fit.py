@@ -1,6 +1,7 @@
 """`passband fit image` and `passband fit signal`, from a file to a run folder."""
 
 import json
+import shlex
 import time
 
 import numpy as np
@@ -31,7 +32,8 @@ def test_json_is_one_object_with_the_promised_keys(here, quick, capfd):
     result = json.loads(out)
     assert list(result) == ["task", "mapping", "sigma", "recipe", "steps",
                             "step_points", "seconds", "device", "precision",
-                            "metrics", "run", "model", "phases"]  # fmt: skip
+                            "metrics", "parameters", "bytes", "run", "model",
+                            "baselines", "phases"]  # fmt: skip
     assert result["task"] == "image"
     assert result["mapping"] == "gaussian:4,m=8"
     assert (result["sigma"], result["steps"]) == (4.0, 25)
@@ -120,8 +122,29 @@ def test_holdout_names_both_scores(here, quick, capsys):
     words = ["fit", "image", "photo.png", *quick, "--json", "--out"]
     for share in ("quarter", "0.2"):
         assert main([*words, share, "--holdout", share]) == 0
-        metrics = json.loads(capsys.readouterr().out)["metrics"]
+        result = json.loads(capsys.readouterr().out)
+        metrics = result["metrics"]
         assert list(metrics) == ["psnr", "psnr_train", "psnr_test", "ssim"]
+        beside = {"quarter": "bicubic", "0.2": "cubic"}[share]
+        assert list(result["baselines"][beside]) == ["psnr", "psnr_test", "ssim"]
+        logged = (here / share / "metrics.jsonl").read_text().splitlines()
+        # Few pixels are held out here: all of them are looked at on the way.
+        end = json.loads(logged[-1])["psnr_test"]
+        assert end == pytest.approx(metrics["psnr_test"], abs=1e-3)
+
+
+def test_the_run_keeps_the_command_its_size_and_that_of_its_file(here, quick, capsys):
+    words = ["fit", "image", "photo.png", *quick, "--out", "my run", "--json"]
+    assert main(words) == 0
+    result = json.loads(capsys.readouterr().out)
+    config = json.loads((here / "my run" / "config.json").read_text())
+    assert config["command"] == shlex.join(["passband", *words])
+    source = (here / "photo.png").stat().st_size
+    model = (here / "my run" / "model.safetensors").stat().st_size
+    assert result["bytes"]["source"] == source
+    assert 0 < model - result["bytes"]["model"] < 3000  # its header
+    fixed = 3 * 8  # a and B of eight frequencies
+    assert result["bytes"]["model"] == 4 * (result["parameters"] + fixed)
 
 
 def test_nyquist_warning_has_both_numbers(here, quick, capsys):

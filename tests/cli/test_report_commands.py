@@ -22,7 +22,9 @@ def test_suggested_commands_work(here, quick, monkeypatch, capsys, task, d):
     file = {"image": "photo.png", "signal": "a signal.npy"}[task]
     np.save("a signal.npy", np.sin(np.arange(90) / 9))
     assert main(["fit", task, file, *quick, "--out", "run", "--quiet"]) == 0
-    shell, python, more = suggested(here / "run")
+    shell, python, more, typed = suggested(here / "run")
+    assert shlex.split(typed) == ["passband", "fit", task, file, *quick, "--out",
+                                  "run", "--quiet"]  # fmt: skip
     monkeypatch.chdir("run")
     commands = [*shell.splitlines(), more]
     for line in commands:
@@ -40,7 +42,7 @@ def test_suggested_commands_work(here, quick, monkeypatch, capsys, task, d):
 def test_going_on_works_after_a_run_was_stopped_early(here, quick, monkeypatch, capsys):
     words = ["fit", "image", "photo.png", *quick, "--steps", "100", "--out", "run"]
     assert main([*words, "--minutes", "1e-6", "--quiet"]) == 0
-    *_, more = suggested(here / "run")
+    *_, more, _ = suggested(here / "run")
     assert more == "passband fit image --resume --out . --steps 100"
     monkeypatch.chdir("run")
     assert main(shlex.split(more)[1:]) == 0

@@ -11,12 +11,13 @@ import pytest
 from safetensors.numpy import load_file
 
 from passband.cli.main import main
+from passband.errors import InputError
 from passband.kinds.fit import fit
 from passband.kinds.kind import Kind, TrialSize
 from passband.kinds.options import InstrumentOptions
 from passband.kinds.prior import Prior, asked_prior
-from passband.kinds.render import render_values
-from passband.kinds.render_options import RenderOptions
+from passband.kinds.render import render_values, shown_by
+from passband.kinds.render_options import ONLY_OF, RenderOptions
 from passband.kinds.table import KINDS
 from passband.tasks.task import Task
 from passband.tuning.problem import HeldMeasured
@@ -124,6 +125,26 @@ def test_a_kind_is_fitted_judged_and_rendered_without_a_folder(here, name):
         shown = render_values(fitted.field, about, RenderOptions(resolution=8))
         assert np.isfinite(np.asarray(shown)).all()
     assert {p: p.stat().st_mtime_ns for p in here.rglob("*")} == before
+
+
+ASKED = {
+    "level": 0.0, "reference": "a.ply", "azimuth": 1.0, "elevation": 1.0, "radius": 1.0,
+    "orbit": 3, "camera": "a.json", "views": "test", "depth": True, "time": 0.0,
+    "frames": 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_refuses_what_is_asked_of_another(name):
+    kind = KINDS[name].load()
+    for owner, options in ONLY_OF.items():
+        for option in options:
+            asked = RenderOptions(**{option: ASKED[option]})
+            if owner == name:
+                shown_by(kind, asked)
+            else:
+                with pytest.raises(InputError, match=f"`{option}` is for a model"):
+                    shown_by(kind, asked)
 
 
 def test_every_word_of_a_recipe_resumes_to_the_same_bits(here):

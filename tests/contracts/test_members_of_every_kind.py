@@ -12,7 +12,7 @@ import pytest
 import passband as pb
 from passband.kinds.render import render_file
 from passband.kinds.render_options import RenderOptions
-from passband.kinds.spread import figures_of
+from passband.kinds.report_parts import figures_of
 from passband.kinds.table import IN_PYTHON, KINDS
 from passband.model import Model
 

@@ -1,4 +1,6 @@
 import base64
+import hashlib
+import io
 import math
 import os
 import re
@@ -8,6 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 
 from passband.errors import InputError
 from passband.export.report import image_bytes, write_report
@@ -27,6 +30,8 @@ RESULT = {
     "sigma": 10.0,
     "steps": 2000,
     "seconds": 151.2,
+    "parameters": 263_683,
+    "bytes": {"model": 1_057_804, "source": 422_355},
     "device": "NVIDIA H200",
     "precision": "bfloat16",
     "metrics": {"psnr": 28.1334, "ssim": 0.83456, "psnr_test": 27.5},
@@ -45,6 +50,7 @@ class Page(HTMLParser):
     """The tags, the images, the links and the words of a page."""
 
     VOID = frozenset({"meta", "img", "br", "link"})
+    WORDLESS = ("style", "script")
 
     def __init__(self, text):
         super().__init__()
@@ -67,7 +73,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if self.open and self.open[-1] != "style":
+        if self.open and self.open[-1] not in self.WORDLESS:
             self.words.append(data)
 
     @property
@@ -102,15 +108,58 @@ def test_the_header_says_what_was_fitted_and_how_well(tmp_path):
     for words in (
         "image",
         "gaussian:10",
-        "PSNR 28.13 dB",
+        "PSNR, all points 28.13 dB",
         "SSIM 0.8346",
-        "PSNR, held-out points 27.50 dB",
+        "PSNR, held out 27.50 dB",
         "Steps 2,000",
-        "Time 2 min 31 s",
+        "Parameters 263,683",
+        "Model 1.06 MB, 2.5 × the source",
+        "Time of training 2 min 31 s",
         "Device NVIDIA H200",
         "Precision bfloat16",
     ):
         assert words in top
+
+
+def test_the_large_number_is_of_what_was_held_out(tmp_path):
+    report(tmp_path / "a.html")
+    shape = {"iou_uniform": 0.98, "iou_boundary": 0.93, "chamfer": 0.02}
+    report(tmp_path / "b.html", result={**RESULT, "metrics": shape})
+    large = re.compile(r'class="main"><dt>(.*?)</dt><dd>(.*?)</dd>')
+    [held] = large.findall((tmp_path / "a.html").read_text())
+    [surface] = large.findall((tmp_path / "b.html").read_text())
+    assert held == ("PSNR, held out", "27.50 dB")
+    assert surface == ("IoU, near the surface", "0.93")
+
+
+def test_one_script_runs_and_the_policy_names_it_by_its_hash(tmp_path):
+    layers = {"Target": np.eye(8), "gaussian:10": np.ones((8, 8)) / 2}
+    page = report(tmp_path / "report.html", layers=layers)
+    source = (tmp_path / "report.html").read_text(encoding="utf-8")
+    [script] = re.findall("<script>(.*?)</script>", source, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in source
+    assert all(address.startswith("data:image/") for address in page.addresses)
+    assert (
+        page.images[1]["alt"] == "gaussian:10, PSNR, held out 27.50 dB, PSNR 28.13 dB"
+    )
+    kind, data = page.image(0)
+    with Image.open(io.BytesIO(data)) as image:
+        np.testing.assert_array_equal(np.asarray(image), 255 * np.eye(8))
+    assert kind == "data:image/png"
+
+
+def test_one_picture_alone_needs_no_script(tmp_path):
+    page = report(tmp_path / "report.html", layers={"gaussian:10": np.eye(8)})
+    assert "script" not in page.tags
+
+
+def test_the_command_and_the_versions_are_told(tmp_path):
+    made = {"command": "passband fit image 'my photo.png'", "environment": {"jax": "1"}}
+    text = report(tmp_path / "report.html", config={**CONFIG, **made}).text
+    told = text[text.index("Made by") : text.index("Configuration")]
+    assert "passband fit image 'my photo.png'" in told
+    assert "jax 1" in told
 
 
 def test_the_page_stands_alone(tmp_path):
@@ -224,9 +273,23 @@ def test_the_configuration_is_whole(tmp_path):
     assert "training.schedule –" in table
 
 
-def test_baselines_stand_beside_the_result(tmp_path):
-    result = {**RESULT, "baselines": {"bicubic": {"psnr": 24.25}}}
-    assert "bicubic.psnr 24.25" in report(tmp_path / "r.html", result=result).text
+def test_methods_by_metrics_have_the_network_and_the_best_in_bold(tmp_path):
+    ours = {"psnr": 25.0, "ssim": 0.7, "error_test": 0.04}
+    others = {
+        "bicubic": {"psnr": 24.25, "ssim": 0.9, "error_test": 0.03},
+        "spline": {"psnr": 24.5, "ssim": 0.8},
+    }
+    result = {**RESULT, "metrics": ours, "baselines": others}
+    report(tmp_path / "r.html", result=result)
+    source = (tmp_path / "r.html").read_text()
+    [table] = re.findall('<table class="methods">(.*?)</table>', source)
+    lines = [re.findall("<t[hd].*?>(.*?)</t[hd]>", r) for r in table.split("<tr")[1:]]
+    assert lines == [
+        ["Method", "PSNR (dB)", "SSIM", "Error, held out"],
+        ["network, gaussian:10", "<b>25.00</b>", "0.7", "0.04"],
+        ["bicubic", "24.25", "<b>0.9</b>", "<b>0.03</b>"],
+        ["spline", "24.50", "0.8", "–"],
+    ]
 
 
 def test_a_run_with_nothing_recorded_has_a_page(tmp_path):

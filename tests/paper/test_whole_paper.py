@@ -236,9 +236,14 @@ def test_the_page_stands_alone_and_says_all(tmp_path: Path):
     )
     assert "default-src 'none'" in page
     assert "0 of 2" in page and page.count("<li class=") == 2 + 2
+    anchors = re.findall('<(?:section|details) id="(.*?)"', page)
+    assert anchors == ["table2", "fig4"]
+    index = page[page.index("<nav") : page.index("</nav>")]
+    assert re.findall('href="#(.*?)"', index) == anchors
+    assert all(page.count(f'href="#{name}"') == 2 for name in anchors)
     for text in ("Fig. 4", "Width &lt;matters&gt;", "One. Two.", "Because.", "−0.07",
-                 "In grey: not comparable", "A note.", "1 min 1 s", "commit 0123456789",
-                 "17.5 PFLOP of training", "287 TFLOP/s",
+                 "In italics: not comparable", "A note.", "1 min 1 s",
+                 "commit 0123456789", "17.5 PFLOP of training", "287 TFLOP/s",
                  "natural ffffffffffff", "1 of 2 claims"):  # fmt: skip
         assert text in page, text
 

@@ -142,3 +142,23 @@ def test_equal_and_flat_pictures_have_a_figure(astronaut, assert_all_in_view):
 def test_shapes_must_agree():
     with pytest.raises(ValueError, match="`prediction` has shape"):
         spectrum_figure(np.zeros((4, 4)), np.zeros((4, 1)), 2)
+
+
+def test_a_tone_stands_at_its_frequency_in_hertz(assert_all_in_view):
+    rate, seconds = 8000, 0.5
+    tone = np.sin(2 * np.pi * 1000 * np.arange(int(rate * seconds)) / rate)
+    whole = spectrum_figure(
+        tone, tone, len(tone) / 2, 40.0, spatial=1, length=(seconds, "Hz")
+    )
+    part = spectrum_figure(
+        tone[:800], tone[:800], len(tone) / 2, 40.0, spatial=1,
+        length=(seconds, "Hz"), share=0.2,
+    )  # fmt: skip
+    for figure in (whole, part):
+        [axes] = figure.axes
+        line = axes.get_lines()[0]
+        peak = np.asarray(line.get_xdata())[np.argmax(line.get_ydata())]
+        assert abs(peak / 1000 - 1) < 0.04  # rings are merged into bands of 6 %
+        assert axes.get_xlabel() == "Frequency (Hz)"
+        assert {"σ = 40 per side", "Nyquist 4000"} == {t.get_text() for t in axes.texts}
+        assert_all_in_view(figure)

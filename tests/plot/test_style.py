@@ -123,16 +123,16 @@ def test_shades_of_a_family_run_from_light_to_dark():
 
 
 def test_figures_ignore_and_keep_the_users_settings():
-    plain = png_bytes(training_curves({"none": HISTORY}))
+    plain = png_bytes(training_curves(HISTORY))
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "black"}):
-        assert png_bytes(training_curves({"none": HISTORY})) == plain
+        assert png_bytes(training_curves(HISTORY)) == plain
         assert matplotlib.rcParams["font.size"] == 30
     assert plain.startswith(b"\x89PNG")
 
 
 def test_figures_drawn_in_threads_are_the_same():
     before = dict(matplotlib.rcParams)
-    draw = lambda _: svg_bytes(training_curves({"none": HISTORY}))  # noqa: E731
+    draw = lambda _: svg_bytes(training_curves(HISTORY))  # noqa: E731
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(draw, range(8)))) == 1
     assert dict(matplotlib.rcParams) == before

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import InputError
 from ..kinds.table import Row
 from ..options import option
-from .options import Output, joined
+from .options import TYPED, Output, joined
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +75,7 @@ def run(row: Row, options: Any, given: set[str]) -> int:
             save_every=options.save_every,
             listener=console,
             phases=phases,
+            command=TYPED.get(),
         )
     except Diverged as error:
         console.error(

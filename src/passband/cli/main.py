@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -14,7 +15,7 @@ from ..kinds.table import KINDS
 from ..options import did_you_mean
 from ..version import __version__
 from .console import INTERRUPTED
-from .options import as_flags, parse
+from .options import TYPED, as_flags, parse
 
 # verb -> its module, and what it does; those of KIND_VERBS follow the table of kinds
 VERBS: dict[str, str] = {
@@ -22,7 +23,7 @@ VERBS: dict[str, str] = {
     "fit": "",
     "tune": "",
     "compare": "",
-    "render": "a model as a file: picture, mesh, volume, orbit, ONNX, ...",
+    "render": "a model as a file: picture, mesh, volume, orbit, page, ONNX, ...",
     "info": "what a model file holds",
     "bench": "training throughput of this machine",
     "ntk": "kernel, spectrum and predicted convergence of a mapping",
@@ -115,6 +116,7 @@ def _dispatch(argv: list[str]) -> int:
 def _run(cls: type, prog: str, args: list[str], run: Callable[..., int]) -> int:
     """Parse and run; what is wrong is said of flags, and where the help is."""
     options, given = parse(cls, prog, args)
+    TYPED.set(shlex.join([*prog.split(), *args]))
     try:
         return run(options, given)
     except InputError as error:

@@ -7,12 +7,15 @@ import re
 import types
 import typing
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import InputError
 from ..options import Meta, did_you_mean, option, what_it_must_be
 
 T = TypeVar("T")
+TYPED: ContextVar[str | None] = ContextVar("TYPED", default=None)
+"""The command that runs, as it was typed."""
 
 
 @dataclasses.dataclass(frozen=True)

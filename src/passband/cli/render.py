@@ -25,7 +25,7 @@ Options = joined(
     """Evaluate a model at any resolution, in the units of the file it was fitted to: a
     picture (PNG, TIFF, NPY), a signal (NPY, CSV, WAV), a shape as a mesh (PLY, OBJ,
     STL) or as its normals (PNG), a volume (NIfTI, NPY), a scene's views and orbits
-    (PNG, GIF, MP4). Any model goes to ONNX.""",
+    (PNG, GIF, MP4). Any model goes to ONNX, or to a page (HTML) that evaluates it.""",
     ModelOptions,
     RenderOptions,
 )

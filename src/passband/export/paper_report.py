@@ -21,15 +21,21 @@ WIDEST = 1600
 
 CSS = """
 <style>
-.matrix { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.6rem, 1fr));
+.matrix { display: grid; grid-template-columns: repeat(auto-fill, minmax(10.6rem, 1fr));
   gap: 0.5rem; margin: 1.25rem 0; padding: 0; list-style: none; }
 .matrix a { display: block; height: 100%; padding: 0.4rem 0.6rem; color: var(--ink);
   text-decoration: none; background: var(--soft); border-left: 4px solid var(--tone); }
-.matrix a:hover { background: #e9ecf0; }
+.matrix a:hover { background: var(--rule); }
 .matrix b { display: block; } .matrix small { color: var(--tone); display: block; }
 .matrix i { color: var(--muted); font-style: normal; font-size: 0.8rem;
   display: block; }
-.same { --tone: #1A7F37; } .other { --tone: #B42318; } .open { --tone: #6A7178; }
+.same { --tone: #1A7F37; } .other { --tone: #B42318; } .open { --tone: #59616a; }
+@media (prefers-color-scheme: dark) { .same { --tone: #5FCB7E; }
+  .other { --tone: #FF9A8F; } .open { --tone: #a3abb3; } }
+.matrix span { display: block; font-size: 0.82rem; line-height: 1.3; }
+.mark { color: var(--muted); text-decoration: none; font-weight: 400;
+  margin-left: 0.4rem; }
+.mark:hover, .mark:focus { color: var(--accent); text-decoration: underline; }
 section { border-top: 1px solid var(--rule); margin-top: 2.5rem; }
 section h2 { margin-top: 1.25rem; }
 h2 em, h3 em { font-style: normal; color: var(--tone); font-size: 0.9rem;
@@ -44,7 +50,8 @@ h3 { font-size: 1rem; margin: 1.5rem 0 0.25rem; }
 .numbers thead th { color: var(--muted); } .numbers td, .numbers thead th {
   white-space: nowrap; }
 .numbers td, .numbers thead th + th { text-align: right; }
-.numbers .aside td, .numbers .aside th { color: #8A9199; }
+.numbers .aside td, .numbers .aside th { color: var(--muted);
+  font-style: italic; }
 .why { border-left: 4px solid #B42318; padding-left: 0.75rem; }
 .notes { font-size: 0.92rem; padding-left: 1.2rem; max-width: 44rem; }
 details { margin: 0.75rem 0; } summary { cursor: pointer; color: var(--muted); }
@@ -167,20 +174,27 @@ def _matrix(entries: Sequence[Entry]) -> str:
         held = f"{judged.count('reproduced')} of {len(judged)} claims" if judged else ""
         seconds = e.origin.get("seconds")
         took = "" if seconds is None else html.duration(float(seconds))
+        title = "" if e.title == e.name else f"<span>{html.escape(e.title)}</span>"
         tiles.append(
             f'<li class="{CLASSES[e.verdict]}"><a href="#{html.escape(e.id)}">'
-            f"<b>{html.escape(e.name)}</b><small>{SIGNS[e.verdict]} {e.verdict}</small>"
+            f"<b>{html.escape(e.name)}</b>{title}"
+            f"<small>{SIGNS[e.verdict]} {e.verdict}</small>"
             f"<i>{held}</i><i>{took}</i></a></li>"
         )
-    return f'<ul class="matrix">{"".join(tiles)}</ul>'
+    return (
+        '<nav aria-labelledby="index"><h2 id="index">Index</h2>'
+        f'<ul class="matrix">{"".join(tiles)}</ul></nav>'
+    )
 
 
 def _section(entry: Entry) -> list[str]:
     tone = CLASSES[entry.verdict]
+    anchor, name = html.escape(entry.id), html.escape(entry.name)
     parts = [
-        f'<section id="{html.escape(entry.id)}" class="{tone}">',
-        f"<h2>{html.escape(entry.name)}<em>{SIGNS[entry.verdict]} {entry.verdict}</em>"
-        "</h2>",
+        f'<section id="{anchor}" class="{tone}">',
+        f"<h2>{name}<em>{SIGNS[entry.verdict]} {entry.verdict}</em>"
+        f'<a class="mark" href="#{anchor}" aria-label="Link to {name}">#</a>'
+        '<a class="mark" href="#index" aria-label="Back to the index">↑</a></h2>',
         f'<p class="lead">{html.escape(entry.title)}</p>',
         f"<p>{html.escape(entry.shows)}</p>",
     ]
@@ -188,7 +202,8 @@ def _section(entry: Entry) -> list[str]:
     for other in entry.companions:
         said = f"{SIGNS[other.verdict]} {other.verdict}"
         parts.append(
-            f'<details class="{CLASSES[other.verdict]}"><summary>Beside it: '
+            f'<details id="{html.escape(other.id)}" '
+            f'class="{CLASSES[other.verdict]}"><summary>Beside it: '
             f"{html.escape(other.title)} ({said})</summary>"
         )
         parts += [*_content(other), "</details>"]
@@ -276,7 +291,7 @@ def _numbers(rows: Sequence[Row]) -> str:
         )
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
     grey = compare and not all(row.comparable for row in rows)
-    note = "In grey: not comparable, for its size or its data."
+    note = "In italics: not comparable, for its size or its data."
     return (
         f'<table class="numbers"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table>"

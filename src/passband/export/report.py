@@ -2,35 +2,33 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from passband.atomic_write import atomic_write
 from passband.export import report_page as html
+from passband.export.report_scores import (
+    header_metrics,
+    known_first,
+    methods_table,
+    score,
+    score_note,
+)
+from passband.export.swipe import CSS, SCRIPT, swipe
 from passband.version import __version__
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.figure import Figure
-
-METRICS = {
-    "psnr": ("PSNR", "dB"),
-    "psnr_train": ("PSNR, training points", "dB"),
-    "psnr_test": ("PSNR, held-out points", "dB"),
-    "ssim": ("SSIM", ""),
-    "iou_uniform": ("IoU, uniform points", ""),
-    "iou_boundary": ("IoU, near the surface", ""),
-    "chamfer": ("Chamfer distance, in units of the mesh", ""),
-    "error_train": ("Relative error, trained measurements", ""),
-    "error_test": ("Relative error, held-out measurements", ""),
-}
 
 # Heading, what it shows, what a reader who does not see it is told.
 FIGURES = {
     "curves": (
         "Training",
-        "Loss and PSNR against steps and against seconds.",
-        "Curves of loss and PSNR against steps and against seconds.",
+        "The loss is what is trained: for values, half the mean squared error. PSNR is "
+        "of the points of a step; what was held out is dashed.",
+        "Curves of loss, PSNR or error against steps.",
     ),
     "triptych": (
         "Target, prediction, error",
@@ -75,11 +73,13 @@ def write_report(
     result: Mapping[str, Any],
     figures: "Mapping[str, Figure | bytes]",
     history: Mapping[str, Sequence[float | None]] | None = None,
+    layers: "Mapping[str, np.ndarray] | None" = None,
     render_example: str = "--out rendered.npy",
 ) -> None:
     """Write one self-contained HTML page about a run; the file is whole or not there.
 
-    It fetches nothing and runs no script, and reads on a phone and on paper.
+    It fetches nothing, runs no script but the one that lays pictures over each other,
+    and reads on a phone and on paper.
 
     Args:
         title: what was fitted, usually the name of the file.
@@ -90,6 +90,8 @@ def write_report(
             heading.
         history: columns `step`, `seconds`, `loss`, `psnr`, from which the curves are
             drawn unless `figures` has them.
+        layers: pictures of one shape to swipe and blink between, by name: the target,
+            the network's under its mapping's word, other methods'.
         render_example: what to try with `passband render` first.
     """
     from passband.plot.style import colour_of, readable
@@ -99,24 +101,30 @@ def write_report(
         from passband.plot.sigma_curve import choice_figure
 
         figures = {**figures, "scale": choice_figure(tuned)}
-    body = [*_header(title, result, mapping)]
+    body = [*_header(title, result, mapping), *_beside(result, mapping)]
+    swiped = _layers(layers or {}, result, mapping)
+    body += swiped
     body += _prior(result.get("prior"))
-    body += _figures(figures, history, mapping or "run")
+    body += _figures(figures, history, mapping)
     body += _usage(config, result, render_example)
     body += _phases(result.get("phases"))
+    body += _origin(config)
     body += ["<h2>Configuration</h2>", html.table(html.flatten(_shown(config)))]
     body += [f"<footer>passband {html.escape(__version__)}</footer>"]
-    text = html.page(title, readable(colour_of(mapping)), body)
+    accent, script = readable(colour_of(mapping)), SCRIPT if swiped else ""
+    text = html.page(title, accent, body, css=CSS if swiped else "", script=script)
     with atomic_write(path) as part:
         # A file's name may hold bytes that are no text.
         part.write_text(text, encoding="utf-8", errors="replace")
 
 
 def _shown(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration; of a scene's hundreds of pictures, how many they are."""
+    """The configuration less what has a place of its own; of hundreds of pictures, how
+    many they are."""
     inputs = config.get("inputs")
+    config = {k: v for k, v in config.items() if k not in ("command", "environment")}
     if not isinstance(inputs, dict) or len(inputs) <= MOST_INPUTS:
-        return dict(config)
+        return config
     return {**config, "inputs": f"{len(inputs)} files, listed in config.json"}
 
 
@@ -133,21 +141,17 @@ def image_bytes(figure: "Figure | bytes") -> bytes:
 
 def _header(title: str, result: Mapping[str, Any], mapping: str) -> list[str]:
     """What it is and how well it went, before anything else."""
-    metrics = dict(result.get("metrics") or {})
-    entries: list[tuple[str, str, bool]] = []
-    for name in _known_first(METRICS, metrics):
-        label, unit = METRICS.get(name, (name, ""))
-        main = name in ("psnr", "ssim", "iou_boundary")
-        entries.append((label, _score(metrics[name], unit), main))
-    entries.sort(key=lambda entry: not entry[2])
+    entries = header_metrics(dict(result.get("metrics") or {}))
     if isinstance(result.get("spread"), float):
         label = "Spread of the members, mean"
-        entries.append((label, _score(result["spread"], ""), False))
-    for key, label in (("members", "Members"), ("steps", "Steps"), ("seconds", "Time")):
-        value = result.get(key)
-        if value is not None:
-            text = html.duration(value) if key == "seconds" else f"{value:,}"
-            entries.append((label, text, False))
+        entries.append((label, score(result["spread"], ""), False))
+    for key in ("members", "parameters", "steps"):
+        if isinstance(value := result.get(key), int):
+            entries.append((key.capitalize(), f"{value:,}", False))
+    if told := _bytes(result.get("bytes")):
+        entries.append(("Model", told, False))
+    if result.get("seconds") is not None:
+        entries.append(("Time of training", html.duration(result["seconds"]), False))
     for key in ("device", "precision"):
         if result.get(key) is not None:
             entries.append((key.capitalize(), html.text_of(result[key]), False))
@@ -158,12 +162,55 @@ def _header(title: str, result: Mapping[str, Any], mapping: str) -> list[str]:
         f"<h1>{html.escape(title)}</h1>",
         f'<p class="lead">{task}, mapping <code>{word}</code></p>',
         html.facts(entries),
-        "</header>",
     ]
-    baselines = result.get("baselines")
-    if baselines:
-        parts += ["<h2>Beside other methods</h2>", html.table(html.flatten(baselines))]
+    if result.get("evaluated"):
+        told = f"Numbers and pictures are of {html.escape(str(result['evaluated']))}."
+        parts.append(f'<p class="note">{told}</p>')
+    return [*parts, "</header>"]
+
+
+def _bytes(sizes: Any) -> str | None:
+    """The model's bytes, and how many times those of the source they are."""
+    if not isinstance(sizes, Mapping) or not isinstance(sizes.get("model"), int):
+        return None
+    model, source = sizes["model"], sizes.get("source", sizes.get("mesh"))
+    told = html.size(model)
+    if isinstance(source, int) and source > 0:
+        told += f", {model / source:.2g} × the source"
+    return told
+
+
+def _beside(result: Mapping[str, Any], mapping: str) -> list[str]:
+    """Methods by metrics, the network among them."""
+    others = result.get("baselines")
+    if not others:
+        return []
+    named = f"network, {mapping}" if mapping else "network"
+    parts = [
+        "<h2>Beside other methods</h2>",
+        '<p class="note">On the same data; the best of each column in bold.</p>',
+        methods_table(named, result.get("metrics") or {}, others),
+    ]
+    if late := result.get("left_out"):
+        told = html.escape(", ".join(map(str, late)))
+        parts.append(f'<p class="note">No time was left for {told}.</p>')
     return parts
+
+
+def _layers(
+    layers: "Mapping[str, np.ndarray]", result: Mapping[str, Any], mapping: str
+) -> list[str]:
+    """The pictures over each other, where there are two or more."""
+    if len(layers) < 2:
+        return []
+    scores = {mapping: result.get("metrics") or {}, **(result.get("baselines") or {})}
+    notes = {name: score_note(found) for name, found in scores.items()}
+    return [
+        "<h2>Look closely</h2>",
+        '<p class="note">Drag over the picture, or move the slider, to see one through '
+        "the other; blink shows both in turn.</p>",
+        swipe(layers, notes),
+    ]
 
 
 def _prior(prior: Mapping[str, Any] | None) -> list[str]:
@@ -196,36 +243,30 @@ def _phases(phases: Mapping[str, float] | None) -> list[str]:
             html.table(rows)]  # fmt: skip
 
 
-def _known_first(known: Iterable[str], given: Iterable[str]) -> list[str]:
-    """The given names, known ones in the order they are known in, then the others."""
-    given = list(given)
-    order = [name for name in known if name in given]
-    return order + [name for name in given if name not in order]
-
-
-def _score(value: Any, unit: str) -> str:
-    """A metric: dB to two places, shares to four."""
-    if not isinstance(value, int | float):
-        return html.text_of(value)
-    text = html.number(value)
-    if text.lstrip("-")[:1].isdigit():
-        text = f"{value:.2f}" if unit == "dB" else f"{value:.4g}"
-    return f"{text} {unit}".strip()
+def _origin(config: Mapping[str, Any]) -> list[str]:
+    """The command as it was typed, and the versions of what ran."""
+    parts: list[str] = []
+    if config.get("command"):
+        parts.append(html.listing("The command, as it was typed.", config["command"]))
+    known = config.get("environment")
+    if isinstance(known, Mapping) and known:
+        parts.append(html.table(html.flatten(known)))
+    return ["<h2>Made by</h2>", *parts] if parts else []
 
 
 def _figures(
     figures: "Mapping[str, Figure | bytes]",
     history: Mapping[str, Sequence[float | None]] | None,
-    label: str,
+    mapping: str,
 ) -> list[str]:
     """The known figures in their order, then the others in the caller's."""
     drawn = dict(figures)
     if "curves" not in drawn and history and len(history.get("step", ())):
         from passband.plot.curves import training_curves
 
-        drawn["curves"] = training_curves({label: history})
+        drawn["curves"] = training_curves(history, mapping=mapping)
     parts: list[str] = []
-    for name in _known_first(FIGURES, drawn):
+    for name in known_first(FIGURES, drawn):
         heading, note, description = FIGURES.get(name, (name, "", name))
         parts.append(f"<h2>{html.escape(heading)}</h2>")
         parts.append(f'<p class="note swipe">{html.escape(note)}</p>')

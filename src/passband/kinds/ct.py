@@ -34,6 +34,7 @@ from .ct_options import CTOptions
 from .ct_scan import measure, read_truth
 from .ct_volume import (
     MOST_POINTS,
+    ct_view,
     middle,
     render_slices_of,
     scored_rows,
@@ -83,6 +84,7 @@ class CTKind(Kind):
     """Line integrals of parallel rays or of fans, and the density if it is known."""
 
     name = "ct"
+    view = staticmethod(ct_view)
     cpu_trials, gpu_trials = TrialSize(400, 64**2), TrialSize(640, 160**2)
     usual_tv = 2e-5  # phantoms did best with 1e-5, heads with 3e-5
     trials_by_default = False  # beside training and baselines they pass three minutes
@@ -267,7 +269,9 @@ class CTKind(Kind):
                 high=self.high,
                 truth=self.truth,
                 scored=scored,
-            )
+                spectrum={"sigma": training.sigma, "nyquist": self.nyquist(),
+                          "mapping": word},
+            )  # fmt: skip
 
         more: dict[str, Any] = {"left_out": late} if late else {}
         if task.step_points < (self.data.rows or 1) * side * side:
@@ -295,7 +299,10 @@ class CTKind(Kind):
             baselines=scores,
             more=more,
             spread=spread_of(flat, self.high, self.high * middle(ours), truth),
-            shown=lambda: self._shown(ours),
+            shown=lambda: dataclasses.replace(
+                self._shown(ours),
+                others={k: self.high * middle(x) for k, x in others.items()},
+            ),
         )
 
     def _coarse(self) -> CTTask:

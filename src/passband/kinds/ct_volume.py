@@ -12,6 +12,7 @@ from ..data.tiff import write_tiff_stack
 from ..data.volumes import suffix_of, write_volume
 from ..domain import scaled_sides
 from ..errors import InputError
+from ..export.web.model_page import View
 from ..field import Field
 from ..plot.style import png_bytes
 from ..plot.volume_slices import volume_slices
@@ -19,6 +20,7 @@ from ..tasks.ct_rows import heights, render_slices, spread_over, volume_extent
 from .defaults import on_cpu
 from .kind import Listener, Rendered, Units, share_told
 from .model_facts import check_room, numbers_of, range_of, refuse, shape_of
+from .views import picture_view, sampled_view
 
 VOLUMES = (".npy", ".nii", ".nii.gz", ".tif", ".tiff", ".png")
 MOST_POINTS = 2**22
@@ -62,6 +64,20 @@ def units_of(field: Field, about: dict[str, Any], values: str) -> Units:
         np.zeros(3), np.asarray([across / side, down / side, high / rows]), np.zeros(3),
         "column and row of a slice, and slice", values,
     )  # fmt: skip
+
+
+def ct_view(field: Field, about: dict[str, Any]) -> View:
+    """A page's view: a picture, or slices and planes across them."""
+    if "spacing" not in about:
+        return picture_view(field, about)
+    *sides, channels = shape_of(field, about, 3)
+    lengths = extent_from(about, sides)[::-1]
+    found = sampled_view(sides, channels, range_of(about), list(lengths))
+    steps = [length / n for length, n in zip(lengths, sides, strict=True)]
+    axes = (np.asarray(steps)[:, None] * np.eye(3)[::-1]).tolist()  # x is the last
+    return View(
+        found.type, {**found.geometry, "axes": axes, "lengths": steps}, found.how
+    )
 
 
 def render_slices_of(

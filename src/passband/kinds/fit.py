@@ -34,10 +34,10 @@ from .kind import SILENT, Evaluation, Kind, Listener, Training
 from .options import TrainOptions
 from .phases import Phases
 from .prior import Prior, asked_prior, choose_prior
-from .provenance import environment, names_file, went_on_with
+from .provenance import environment, names_file, sizes_of, went_on_with
+from .report_parts import figures_of, layers_of, members_facts
 from .session import LANDING, Collapse, Sat, falls, land, sit
 from .shown import write_picture
-from .spread import figures_of, members_facts
 from .table import row_of
 
 CHOICE = "choice.json"
@@ -98,6 +98,7 @@ def fit(
     on_log: Callable[[dict[str, float]], bool | None] | None = None,
     listener: Listener = SILENT,
     phases: Phases | None = None,
+    command: str | None = None,
 ) -> Fitted:
     """Train a field for data that were read.
 
@@ -115,6 +116,7 @@ def fit(
         field: where to begin, of a model; drawn anew by default.
         on_log: sees every entry of the history; returning True ends the training.
         phases: what was spent before, to which the seconds of this are added.
+        command: as it was typed, for the record.
     """
     phases = phases or Phases()
     phases.begin("choose")
@@ -135,6 +137,7 @@ def fit(
                 return _fit(
                     kind, asked, training, choice, prior, place, resume, overwrite,
                     minutes, save_every, field, on_log, listener, owned, phases,
+                    command,
                 )  # fmt: skip
         except Collapse as error:
             what = f"run `{mapping}` collapsed by step {error.step}: {error}"
@@ -189,6 +192,7 @@ def _fit(
     listener: Listener,
     owned: contextlib.ExitStack,
     phases: Phases,
+    command: str | None,
 ) -> Fitted:
     phases.begin("compile")
     task = kind.task(training)
@@ -196,6 +200,7 @@ def _fit(
     for remark in kind.remarks(task) if first else ():
         listener.say(remark)
     config = _config(kind, asked, training, task) | prior.config
+    config |= {} if command is None else {"command": command}
     if choice is not None:
         config["mapping_given"] = choice.given
     elif resume is not None and "mapping_given" in resume.config:
@@ -352,6 +357,8 @@ def result_of(
         "precision": ended.state.field.precision.value,
         "metrics": found.metrics,
     } | prior.result
+    files = kind.inputs(kind.options) if kind.sha256 is None else []
+    result |= sizes_of(ended.state.field, files)
     if folder is not None:
         result["run"] = str(folder.path)
         result["model"] = str(folder.path / "model.safetensors")
@@ -382,6 +389,7 @@ def _leave(fitted: Fitted, folder: RunFolder) -> None:
         result=fitted.result,
         figures=figures_of(fitted.evaluation, fitted.result["mapping"]),
         history=fitted.history,
+        layers=layers_of(fitted.evaluation, fitted.result["mapping"]),
         render_example=fitted.kind.render_example,
     )
     save(

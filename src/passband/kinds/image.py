@@ -5,6 +5,7 @@ import functools
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -22,6 +23,8 @@ from .defaults import cut_to_size, modern, paper_lr, points_in_time, resolve, st
 from .kind import (
     SILENT,
     Evaluation,
+    Health,
+    History,
     Kind,
     Listener,
     Network,
@@ -35,7 +38,8 @@ from .model_facts import shape_of
 from .options import ImageOptions, TrainOptions
 from .pace import points_in
 from .render_picture import render_picture
-from .shown import Make, Reconstruction, Shown
+from .shown import Made, Make, Reconstruction, Shown, made_within
+from .views import picture_view
 
 STEPS = 2000
 HELD_OUT_STEPS = 500
@@ -45,6 +49,10 @@ HELD_OUT_STEPS = 500
 # half, so that of a larger picture only every third, fifth... row and column is.
 MOST_PIXELS = 12_500_000
 
+MOST_BESIDE = 1_000_000  # pixels of a picture that classical methods are tried on
+WATCHED = 4096
+"""Held-out pixels that are looked at while a fit trains."""
+
 LEAST_SIDE = 8  # rows and columns that are always evaluated: metrics need some
 
 
@@ -53,6 +61,7 @@ class ImageKind(Kind):
     """A picture; pixel (row, column) sits at (column, row) / (longest side)."""
 
     name = "image"
+    view = staticmethod(picture_view)
     cpu_trials, gpu_trials = TrialSize(1280, 1024), TrialSize(1536, 2**12)
     render_example = "--resolution 2048 --out enlarged.png"
 
@@ -105,6 +114,16 @@ class ImageKind(Kind):
             start=self.network().start, name="pixels",
         )  # fmt: skip
 
+    def health(
+        self, task: ImageTask, field: Field, entry: Any, history: History
+    ) -> Health:
+        del entry, history
+        if task.test is None or not self.beside:  # comparisons are timed
+            return Health()
+        every = -(-len(task.test) // WATCHED)
+        some = eqx.tree_at(lambda t: t.test, task, task.test[::every])
+        return Health({"psnr_test": some.held_out_psnr(field)})
+
     def evaluate(
         self,
         task: ImageTask,
@@ -131,6 +150,14 @@ class ImageKind(Kind):
         low, high = self.image.low, self.image.high
         unit = high - low
         bits = {1: 8, 2: 16}.get(self.image.values.dtype.itemsize, 32)
+        made = Made()
+        if self.beside and k == 1 and h * w <= MOST_BESIDE:
+            listener.progress("the baselines", often=False)
+            room = sum(leaf.nbytes for leaf in jax.tree.leaves(field))
+            made = made_within(self.classical(room), seconds)
+            for scores in made.scores.values():
+                scores.pop("psnr_train", None)  # interpolation has these as they are
+            more |= {"left_out": made.late} if made.late else {}
         return Evaluation(
             metrics=task.metrics(field, prediction),
             about={"shape": [h, w, c], "low": low, "high": high, "bits": bits},
@@ -140,16 +167,17 @@ class ImageKind(Kind):
                 "spectrum": spectrum_figure(
                     truth,
                     prediction,
-                    max(rows, columns) / 2,
+                    self.nyquist(),
                     training.sigma,
                     mapping=str(training.mapping),
                 ),
             },
+            baselines=made.scores,
             more=more,
             spread=spread_of(
                 apart, unit, unit * prediction, unit * truth, channels=True
             ),
-            shown=lambda: Shown(_colours(prediction), _colours(truth)),
+            shown=lambda: Shown(_colours(prediction), _colours(truth), made.pictures),
         )
 
     def classical(self, room: int) -> dict[str, Make]:

@@ -9,23 +9,22 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Protocol,
-    runtime_checkable,
-)
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..errors import InputError
+from ..export.web.model_page import View
 from ..field import Field, make_field
 from ..file_gate import allowing
 from ..mappings import AnyKey, Random
 from ..mappings import Mapping as FeatureMapping
 from ..members import draw_members
 from ..tasks.task import Task
+from .listener import SILENT as SILENT
+from .listener import Listener as Listener
+from .listener import Silent as Silent
+from .listener import share_told as share_told
 from .model_facts import range_of
 from .options import TrainOptions
 from .provenance import file_hashes, together
@@ -37,35 +36,6 @@ if TYPE_CHECKING:
     from ..tuning.problem import Problem
 
 History = Mapping[str, Sequence[float]]
-
-
-@runtime_checkable
-class Listener(Protocol):
-    """Hears how far the work has come; the command's console is one."""
-
-    def say(self, text: str) -> None: ...
-
-    def warn(self, text: str) -> None: ...
-
-    def progress(self, text: str, *, often: bool = True) -> None: ...
-
-
-class Silent:
-    """Hears nothing."""
-
-    def say(self, text: str) -> None: ...
-
-    def warn(self, text: str) -> None: ...
-
-    def progress(self, text: str, *, often: bool = True) -> None: ...
-
-
-SILENT = Silent()
-
-
-def share_told(listener: Listener) -> Callable[[float], None]:
-    """Tells a listener what share of a field has been evaluated."""
-    return lambda share: listener.progress(f"evaluating the field  {share:.0%}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -251,8 +221,6 @@ class Kind(abc.ABC):
     """The weight of total variation behind an instrument, where none is chosen."""
     render_example: ClassVar[str] = "--out rendered.npy"
     """What to try with `passband render` first."""
-    moves: ClassVar[bool] = False
-    """Whether it has a time: `time` and `frames` of a render."""
 
     options: Any
     """What it was read with."""
@@ -363,6 +331,11 @@ class Kind(abc.ABC):
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:
         """A model at any resolution, in the units of the file it was fitted to."""
+
+    @staticmethod
+    def view(field: Field, about: dict[str, Any]) -> View:
+        """How a model is looked at in a page."""
+        raise InputError("a model of this kind has no page; ask `model(coords)`")
 
     @classmethod
     def measure(

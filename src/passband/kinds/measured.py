@@ -27,7 +27,7 @@ from ..options import make_options
 from ..plot.reconstructions import reconstructions
 from ..plot.signal import signal_figure
 from ..plot.style import png_bytes
-from ..plot.volume_slices import planes, volume_slices
+from ..plot.volume_slices import volume_slices
 from ..reconstruct.baselines import baselines
 from ..reconstruct.least_squares import least_squares
 from ..tasks.linear import LinearTask, check_measured, held_out, linear_task
@@ -65,6 +65,8 @@ from .measured_range import affordable, digest_of, ends_of, rough_of, truth_of
 from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
 from .options import MeasuredOptions, TrainOptions
 from .prior import with_prior
+from .shown import Shown, middle_plane, three_axes
+from .views import measured_view
 
 BASELINE_SECONDS, BASELINE_STEPS = 5.0, 300
 """The same for each of the baselines."""
@@ -146,6 +148,7 @@ class MeasuredKind(Kind):
     """What an operator measured of a field."""
 
     name = "measured"
+    view = staticmethod(measured_view)
     cpu_trials, gpu_trials = TrialSize(400, 64**2), TrialSize(640, 160**2)
 
     options: MeasuredOptions
@@ -296,7 +299,15 @@ class MeasuredKind(Kind):
             if task.forward.input_shape == self.sides
             else {"grid": list(task.forward.input_shape)},
             spread=spread_of(apart, self.high - self.low, self._user(ours), self.truth),
+            shown=lambda: self._shown(shown),
         )
+
+    def _shown(self, made: dict[str, np.ndarray]) -> Shown:
+        """A plane of each, ours first; samples as they are."""
+        plane = (lambda x: x) if len(self.sides) == 1 else middle_plane
+        ours, *others = ((name, plane(x)) for name, x in made.items())
+        truth = None if self.truth is None else plane(self.truth)
+        return Shown(ours[1], truth, dict(others))
 
     def _user(self, values: np.ndarray) -> np.ndarray:
         return to_user(values, self.low, self.high)
@@ -319,7 +330,7 @@ class MeasuredKind(Kind):
             return signal_figure(
                 beside[:, None], self._user(ours)[:, None], mapping=word
             )
-        return volume_slices({"Field": self._user(_three(ours))})
+        return volume_slices({"Field": self._user(three_axes(ours))})
 
     def _figures(
         self, shown: dict[str, np.ndarray], notes: dict[str, str]
@@ -330,8 +341,8 @@ class MeasuredKind(Kind):
             return {
                 "Signal": signal_figure(beside[:, None], ours[:, None], mapping=word)
             }
-        truth = None if self.truth is None else _slice(self.truth)
-        pictures = {name: _slice(x) for name, x in shown.items()}
+        truth = None if self.truth is None else middle_plane(self.truth)
+        pictures = {name: middle_plane(x) for name, x in shown.items()}
         return {"Reconstructions": reconstructions(pictures, truth, notes=notes)}
 
     @classmethod
@@ -356,7 +367,7 @@ class MeasuredKind(Kind):
             if suffix == ".npy":
                 write_volume(out, found, None)
             else:
-                shown = _three(found) - min(low, 0.0)
+                shown = three_axes(found) - min(low, 0.0)
                 write_bytes(out, png_bytes(volume_slices({"Field": shown})))
             return {"shape": list(found.shape)}
 
@@ -377,17 +388,6 @@ def coarser(sides: tuple[int, ...], points: int) -> tuple[int, ...]:
         return sides
     scale = (points / count) ** (1 / len(sides))
     return tuple(min(n, max(2, int(n * scale + 1e-9))) for n in sides)
-
-
-def _three(values: np.ndarray) -> np.ndarray:
-    """At most three axes: the middle of the others."""
-    while values.ndim > 3:
-        values = values[len(values) // 2]
-    return values
-
-
-def _slice(values: np.ndarray) -> np.ndarray:
-    return planes(_three(values))[-1][0]
 
 
 def _by(sides: tuple[int, ...]) -> str:

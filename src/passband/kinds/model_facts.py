@@ -89,5 +89,6 @@ def size_of(options: Any, height: float, width: float) -> tuple[int, int]:
 def refuse(options: Any, names: tuple[str, ...], why: str) -> None:
     """An option that means nothing to a kind is an error, not a silence."""
     for name in names:
-        if getattr(options, name) is not None:
+        value = getattr(options, name)
+        if value is not None and value is not False:
             raise InputError(f"`{name}` {why}")

@@ -47,7 +47,7 @@ from .kind import (
     Units,
     spread_of,
 )
-from .mri_figures import kspace, middle_slice, slices
+from .mri_figures import kspace, middle_slice, slices, spectrum
 from .mri_measurement import Measurement, measurement
 from .mri_model import about_of, measured_again, units_of
 from .mri_options import MriOptions
@@ -56,6 +56,7 @@ from .pace import points_in
 from .prior import with_prior
 from .render_volume import render_volume
 from .shown import Make, Reconstruction, Shown, judged_by
+from .views import volume_view
 
 STEPS = 1000
 # Voxels times iterations of a baseline: 20 s on 2 CPU cores, 300 iterations of 96^3.
@@ -76,6 +77,7 @@ class MriKind(Kind):
     """An image or volume behind k-space."""
 
     name = "mri"
+    view = staticmethod(volume_view)
     cpu_trials, gpu_trials = TrialSize(160, 20**3), TrialSize(608, 56**3)
     usual_tv = 3e-4  # what heads did best with
     trials_by_default = False  # those of a volume take a CPU two minutes
@@ -262,13 +264,13 @@ class MriKind(Kind):
         def figures() -> dict[str, Any]:
             shown = {word: ours} | {k: self._magnitude(v) for k, v in others.items()}
             notes = {k: score_line(v) for k, v in {word: metrics, **scores}.items()}
-            return {
+            return spectrum(data, ours, truth, training.sigma, word) | {
                 "Reconstructions": reconstructions(
                     {k: middle_slice(v) for k, v in shown.items()},
                     None if truth is None else middle_slice(truth),
                     notes=notes,
                 ),
-                "Slices": slices(data, ours, truth),
+                **({"Slices": slices(data, ours, truth)} if ours.ndim > 2 else {}),
                 "k-space": kspace(data, whole, seen),
             }
 
@@ -283,7 +285,10 @@ class MriKind(Kind):
             baselines=scores,
             more=more,
             spread=spread_of(apart, data.high, ours, truth),
-            shown=lambda: self._shown(seen),
+            shown=lambda: dataclasses.replace(
+                self._shown(seen),
+                others={k: self._shown(v).values for k, v in others.items()},
+            ),
         )
 
     def _free_steps(self) -> int:

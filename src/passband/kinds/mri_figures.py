@@ -7,6 +7,7 @@ import numpy as np
 
 from ..forward.kspace import to_centred
 from ..plot.kspace import kspace_figure
+from ..plot.spectrum import spectrum_figure
 from ..plot.volume_slices import planes, volume_slices
 from ..tasks.mri import MriTask
 from .mri_measurement import Measurement
@@ -22,6 +23,25 @@ def slices(data: Measurement, volume: np.ndarray, truth: np.ndarray | None) -> A
 def middle_slice(volume: np.ndarray) -> np.ndarray:
     """One plane through the middle; a picture is its own."""
     return planes(volume)[-1][0]
+
+
+def spectrum(
+    data: Measurement,
+    image: np.ndarray,
+    truth: np.ndarray | None,
+    sigma: Any,
+    mapping: str,
+) -> dict[str, Any]:
+    """The spectrum of an image of square pixels, where the truth is known."""
+    if truth is None or image.ndim != 2 or len(set(data.spacing)) > 1:
+        return {}
+    longest, [side] = max(data.sides), set(data.spacing)
+    length = (longest * side, "cycles/mm") if side != 1.0 else (1.0, "")
+    return {
+        "spectrum": spectrum_figure(
+            truth, image, longest / 2, sigma, mapping=mapping, length=length
+        )
+    }
 
 
 def kspace(data: Measurement, task: MriTask, image: np.ndarray) -> Any:

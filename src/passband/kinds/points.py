@@ -33,6 +33,7 @@ from .kind import (
     Units,
 )
 from .options import PointsOptions, TrainOptions
+from .views import points_view
 
 BATCH, CPU_BATCH = 2**18, 2**13
 """Points a step, where there are more."""
@@ -55,6 +56,7 @@ class PointsKind(Kind):
     """(n, d) coordinates and (n, c) values; each channel has its own range."""
 
     name = "points"
+    view = staticmethod(points_view)
     cpu_trials, gpu_trials = TrialSize(1600, CPU_MOST), TrialSize(1536, 2**12)
 
     options: PointsOptions

@@ -1,5 +1,6 @@
 """What a run was made from and with: its input files, versions, device, precision."""
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ import jax
 import jaxlib.version
 
 from ..errors import InputError
+from ..field import Field
 from ..file_gate import open_file
 from ..ops.mlp import Precision
 from ..train.device import device_name
@@ -57,6 +59,15 @@ def went_on_with(
         "numbers will differ from those of a run that was not interrupted"
     )
     return told, [*places, old]
+
+
+def sizes_of(field: Field, files: list[Path]) -> dict[str, Any]:
+    """Numbers and bytes of a model, and the bytes of the files it was fitted to."""
+    sizes = {"model": sum(leaf.nbytes for leaf in jax.tree.leaves(field))}
+    with contextlib.suppress(OSError):
+        if files:
+            sizes["source"] = sum(os.path.getsize(file) for file in files)
+    return {"parameters": field.parameters, "bytes": sizes}
 
 
 def file_hash(path: str | os.PathLike[str]) -> str:

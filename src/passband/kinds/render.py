@@ -14,6 +14,8 @@ from ..mappings import FourierFeatures, Grids, Identity
 from ..model_file import load_with_info, model_path
 from .kind import SILENT, Kind, Listener, Rendered, own_units
 from .model_facts import range_of, refuse
+from .page import write_page
+from .render_options import ONLY_OF
 from .table import IN_PYTHON, KINDS
 
 
@@ -29,6 +31,10 @@ def render_file(
         why = "means nothing to an ONNX model; leave it out"
         refuse(options, ("size", "resolution", "crop", "bits", "time", "frames"), why)
         return write_onnx(kind, field, about, out)
+    if out.suffix.lower() == ".html":
+        why = "means nothing to a page, which has every size; leave it out"
+        refuse(options, ("size", "resolution", "crop", "bits", "time", "frames"), why)
+        return write_page(kind, field, about, out, model)
     if kind is None:
         raise InputError(
             f"`{model}` is of task `{about.get('task')}`; only a model made by "
@@ -43,8 +49,9 @@ def shown_by(kind: type[Kind], options: Any) -> Callable[..., Rendered]:
         refuse(options, ("size", "resolution", "crop"), "is of a picture, not measured")
         return kind.measure
     refuse(options, ("angles",), "goes with `what=measurements`")
-    if not kind.moves:
-        refuse(options, ("time", "frames"), "is for a video, and this is none")
+    for name, own in ONLY_OF.items():
+        if kind.name != name:
+            refuse(options, own, f"is for a model of `fit {name}`, and this is none")
     return kind.render
 
 

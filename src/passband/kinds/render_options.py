@@ -60,3 +60,11 @@ class RenderOptions:
     )
     depth: bool = option(False, "the depth of a scene instead of its colours")
     overwrite: bool = option(False, "replace FILE if it exists")
+
+
+ONLY_OF = {
+    "shape": ("level", "reference", "azimuth", "elevation", "radius"),
+    "nerf": ("orbit", "camera", "views", "depth"),
+    "video": ("time", "frames"),
+}
+"""Options that mean nothing to other kinds, by the one that they are for."""

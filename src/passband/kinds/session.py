@@ -17,7 +17,7 @@ from ..data.images import write_image
 from ..ops.mlp import Precision
 from ..tasks.task import Task
 from ..train.driver import Config, Diverged, train
-from ..train.run_folder import RunFolder
+from ..train.run_folder import RunFolder, add_entry
 from ..train.schedules import Cosine
 from ..train.state import State
 from .kind import Kind, Listener
@@ -79,8 +79,7 @@ def sit(
         if health.collapse is not None:
             raise Collapse(int(entry["step"]), health.collapse)
         entry |= health.more
-        for name, value in entry.items():
-            history.setdefault(name, []).append(value)
+        add_entry(history, entry)
         if folder is not None:
             folder.log(entry)
             if health.preview is not None:

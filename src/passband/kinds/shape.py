@@ -43,6 +43,7 @@ from .options import ShapeOptions, TrainOptions
 from .pace import points_in
 from .render_shape import placement_of, render_shape
 from .shown import Shown
+from .views import shape_view
 
 BLOCK = 32_768  # the paper's points a step
 POOL, SMALL_POOL = 2**26, 2**23
@@ -62,6 +63,7 @@ class ShapeKind(Kind):
     """A solid, moved into the unit cube."""
 
     name = "shape"
+    view = staticmethod(shape_view)
     cpu_trials, gpu_trials = TrialSize(400, 1024), TrialSize(896, 2**15)
     trials_by_default = False  # the first guess is the paper's scale of shapes
     render_example = "--resolution 256 --out surface.ply"

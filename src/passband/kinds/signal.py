@@ -36,6 +36,7 @@ from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
 from .options import SignalOptions, TrainOptions
 from .pace import points_in
 from .shown import Shown
+from .views import signal_view
 
 STEPS = 2000
 LEAST_SAMPLES = 256  # that are always evaluated
@@ -46,10 +47,16 @@ class SignalKind(Kind):
     """Samples; sample k of n sits at k/n."""
 
     name = "signal"
+    view = staticmethod(signal_view)
     cpu_trials, gpu_trials = TrialSize(1280, 1024), TrialSize(1536, 2**12)
 
     options: SignalOptions
     signal: Signal
+
+    @property
+    def render_example(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """A sound, where the samples have a rate."""
+        return f"--out rendered{'.npy' if self.signal.rate is None else '.wav'}"
 
     @classmethod
     def read(cls, options: SignalOptions, listener: Listener = SILENT) -> "SignalKind":
@@ -101,15 +108,14 @@ class SignalKind(Kind):
     ) -> Evaluation:
         signal, word = self.signal, str(training.mapping)
         n, channels = signal.values.shape
-        first, count, more, unit = 0, n, {}, "cycles per signal"
+        first, count, more = 0, n, {}
         if seconds is not None and (most := points_in(seconds / 2, field)) < n:
             count = max(most, min(n, LEAST_SAMPLES))
-            first, unit = (n - count) // 2, "cycles per evaluated stretch"
+            first = (n - count) // 2
             more["evaluated"] = f"samples {first} to {first + count - 1} of {n}"
             task = stretch(task, first, count)
         prediction, apart = mean_and_spread(field, task.predict)
         seen, truth = signal.to_user(prediction), signal.values[first : first + count]
-        sigma = training.sigma if count == n else _scaled(training.sigma, count / n)
 
         def shown() -> Any:
             x, label = np.arange(first, first + count), "Sample"
@@ -131,11 +137,12 @@ class SignalKind(Kind):
                 "spectrum": spectrum_figure(
                     truth,
                     seen,
-                    count / 2,
-                    sigma,
+                    n / 2,
+                    training.sigma,
                     mapping=word,
                     spatial=1,
-                    unit=unit,
+                    length=(n / signal.rate, "Hz") if signal.rate else (1.0, ""),
+                    share=count / n,
                 ),
             },
             more=more,
@@ -191,8 +198,3 @@ def stretch(task: RegressionTask, first: int, count: int) -> RegressionTask:
     return eqx.tree_at(
         lambda t: (t.coords, t.values), task, (task.coords[part], task.values[part])
     )
-
-
-def _scaled(sigma: float | tuple[float, ...] | None, share: float) -> Any:
-    """A scale in cycles per stretch that is a share of the signal."""
-    return None if sigma is None else np.multiply(sigma, share).tolist()

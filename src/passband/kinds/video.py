@@ -34,6 +34,7 @@ from .pace import points_in
 from .render_video import render_video
 from .shown import Make, Reconstruction, Shown
 from .video_options import VideoOptions
+from .views import video_view
 
 STEPS = 2000
 MOST_POINTS, CPU_MOST_POINTS = 400_000_000, 2_000_000
@@ -48,9 +49,9 @@ class VideoKind(Kind):
     the number of frames among the sides."""
 
     name = "video"
+    view = staticmethod(video_view)
     cpu_trials, gpu_trials = TrialSize(1280, 1024), TrialSize(1536, 2**12)
     render_example = "--time 3.5 --out between.png"
-    moves = True
 
     options: VideoOptions
     video: Video
@@ -166,7 +167,11 @@ class VideoKind(Kind):
                 None if apart is None else apart[middle], unit,
                 unit * seen[middle], unit * truth[middle], channels=True,
             ),
-            shown=lambda: Shown(_colours(seen[middle]), _colours(truth[middle])),
+            shown=lambda: Shown(
+                _colours(seen[middle]), _colours(truth[middle]),
+                {NEIGHBOURS: _colours(self._between()[frames[middle]])}
+                if len(held) else {},
+            ),
         )  # fmt: skip
 
     def _between(self) -> np.ndarray:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARGIN, GAP, TITLE, FOOT = 0.15, 0.1, 0.42, 0.5
-WIDEST, PAGE, MOST = 2.3, 10.5, 6
+WIDEST, PAGE, MOST = 3.4, 10.5, 3
 COLUMN = 1.65  # inches that a name and a note take beside the next
 LIMIT = 512
 
@@ -68,7 +68,7 @@ def reconstructions(
     room = (PAGE - 2 * MARGIN - (per_row - 1) * GAP) / per_row
     wide = min(WIDEST, room) * min(1.0, cols / rows)
     tall = wide * rows / cols
-    step = TITLE + tall * (2 if errors else 1) + (GAP if errors else 0)
+    step = TITLE + tall * (2 if errors else 1) + (2 * GAP if errors else 0)
     column = max(wide, min(COLUMN, room))  # tall pictures stand apart
     width = 2 * MARGIN + per_row * column + (per_row - 1) * GAP
     figure = new_figure(max(width, 4.8), bands * step + FOOT)
@@ -88,7 +88,7 @@ def reconstructions(
                         vmin=0, vmax=worst)  # fmt: skip
     text = f"grey from {low:.4g} to {high:.4g}"
     if errors:
-        text += f"; below, |error|, darkest from {worst:.3g} on"
+        text += f"; under each, |error|, darkest from {worst:.3g} on"
     height = bands * step + FOOT
     figure.text(MARGIN / max(width, 4.8), 0.18 / height, text, fontsize=8, color=MUTED)
     return figure

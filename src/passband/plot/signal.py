@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WIDTH, LEFT, RIGHT, GAP = 10.0, 0.85, 0.2, 0.75
 TOP, PANEL, LOW, BETWEEN, BOTTOM = 0.45, 1.9, 1.2, 0.52, 0.55
 CHANNELS = 2
-FEW_SAMPLES = 80
+FEW_SAMPLES, MANY_SAMPLES = 80, 2000
 
 
 @styled
@@ -153,7 +153,12 @@ def _pair(
         linewidth=1.4,
         **dots if len(x) <= FEW_SAMPLES else {},
     )
-    axes.plot(*envelope(x, prediction), color=colour, label="Prediction", linewidth=1.2)
+    # Many samples are bands, of which the upper must not hide the lower.
+    clear = 1.0 if len(x) <= MANY_SAMPLES else 0.6
+    axes.plot(
+        *envelope(x, prediction), color=colour, label="Prediction", linewidth=1.2,
+        alpha=clear,
+    )  # fmt: skip
     if len(x) > 1:
         axes.set_xlim(x[0], x[-1])
 

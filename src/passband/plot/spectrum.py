@@ -117,19 +117,22 @@ def spectrum_figure(
     mapping: str = "gaussian",
     spatial: int = 2,
     sigma_name: str = "σ",
-    unit: str | None = None,
+    length: tuple[float, str] = (1.0, ""),
+    share: float = 1.0,
 ) -> "Figure":
     """Radial power of target, prediction and residual, with sigma and Nyquist marked.
 
     The shaded band ends where the residual first holds half of the target's power.
 
     Args:
-        nyquist: half the sampling rate of the training data, in the same unit.
+        nyquist: half the sampling rate of the training data, per longest side.
         sigma: scale of the mapping; several where each axis has its own.
         mapping: the word in whose colour the prediction is drawn.
         spatial: 2 for pictures, 1 for signals.
         sigma_name: what `sigma` is called, such as "largest |b|".
-        unit: what the frequencies count; cycles per longest side by default.
+        length: of the longest side in the user's unit, and what frequencies then are:
+            (2.5, "Hz") for two and a half seconds, (90.0, "cycles/mm").
+        share: of the longest side that `target` is a part of, where it is not all.
     """
     colour = colour_of(mapping)
     truth, guess = np.asarray(target, float), np.asarray(prediction, float)
@@ -141,16 +144,21 @@ def spectrum_figure(
     frequency, power = _smooth(*radial_spectrum(truth, spatial=spatial))
     _, guessed = _smooth(*radial_spectrum(guess, spatial=spatial))
     _, missed = _smooth(*radial_spectrum(guess - truth, spatial=spatial))
+    long, unit = length
+    frequency = frequency / (share * long)
+    nyquist, scales = nyquist / long, _scales(sigma)
 
     figure = new_figure(10.0, 4.2)
     axes = axes_at(figure, 0.8, 0.7, 8.9, 2.95)
     axes.set_xscale("log")
     axes.set_yscale("log")
     marks = [(float(nyquist), f"Nyquist {nyquist:.4g}", MUTED)]
-    for scale in dict.fromkeys(_scales(sigma)):
-        marks.append((scale, f"{sigma_name} = {scale:.4g}", colour))
+    per = " per side" if unit else ""  # sigma is what the user wrote
+    for scale in dict.fromkeys(scales):
+        marks.append((scale / long, f"{sigma_name} = {scale:.4g}{per}", colour))
     right = max([*frequency, *(mark[0] for mark in marks)])
-    axes.set_xlim(0.85, max(right * 1.15, 2.0))
+    left = 0.85 / (share * long)
+    axes.set_xlim(left, max(right * 1.15, 2.0 / (share * long)))
     axes.set_ylim(*_limits(power, guessed, missed))
 
     edge = passed_up_to(frequency, power, missed) if len(frequency) else 0.0
@@ -170,14 +178,13 @@ def spectrum_figure(
             label=label,
             zorder=1.9 if label == "Residual" else 2,
         )
-    band = axes.axvspan(0.85, max(end, 0.85), color=colour, alpha=0.1, linewidth=0)
+    band = axes.axvspan(left, max(end, left), color=colour, alpha=0.1, linewidth=0)
     if edge is None:
         band.set_label("residual under half the target's power, throughout")
     elif end > 0:
         band.set_label(f"residual under half the target's power, up to {end:.3g}")
     _mark(axes, marks)
-    if unit is None:
-        unit = f"cycles per {'length' if spatial == 1 else 'longest side'}"
+    unit = unit or f"cycles per {'length' if spatial == 1 else 'longest side'}"
     axes.set_xlabel(f"Frequency ({unit})", color=INK)
     axes.set_ylabel("Power", color=INK)
     _plain_decades(axes)

@@ -3,7 +3,7 @@
 import contextlib
 import math
 import os
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,9 +120,7 @@ class RunFolder:
         """The metrics so far, as columns."""
         columns: dict[str, list[float]] = {}
         for entry in self._entries():
-            for name, value in entry.items():
-                number = math.nan if value is None else value
-                columns.setdefault(name, []).append(number)
+            add_entry(columns, entry)
         return columns
 
     def write_json(self, name: str, content: dict[str, Any]) -> None:
@@ -200,3 +198,15 @@ def _read_config(path: Path) -> dict[str, Any] | None:
         return None
     ours = all(isinstance(config.get(name), str) for name in _NEEDED)
     return config if ours else None
+
+
+def add_entry(
+    columns: dict[str, list[float]], entry: Mapping[str, float | None]
+) -> None:
+    """One line more of a history, whose columns stay equally long: what an entry does
+    not have is no number there."""
+    length = max(map(len, columns.values()), default=0)
+    for name in {**columns, **entry}:
+        value = entry.get(name)
+        column = columns.setdefault(name, [math.nan] * length)
+        column.append(math.nan if value is None else value)

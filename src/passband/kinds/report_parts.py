@@ -1,12 +1,12 @@
-"""The spread of members in the report and in the result."""
+"""What a report shows of an evaluation, the spread of members with it."""
 
 from typing import Any
 
 import numpy as np
 
 from ..plot.spread import spread_figure
-from ..plot.volume_slices import planes
 from .kind import Evaluation
+from .shown import middle_plane
 
 
 def figures_of(found: Evaluation, mapping: str) -> dict[str, Any]:
@@ -23,6 +23,16 @@ def figures_of(found: Evaluation, mapping: str) -> dict[str, Any]:
     return figures | {"spread": drawn}
 
 
+def layers_of(found: Evaluation, mapping: str) -> dict[str, np.ndarray]:
+    """Pictures to lay over each other: the target, ours under its mapping's word, those
+    of other methods; of samples there are none."""
+    shown = None if found.shown is None else found.shown()
+    if shown is None or shown.values.ndim < 2:
+        return {}
+    first = {} if shown.truth is None else {"Target": shown.truth}
+    return first | {mapping: shown.values} | dict(shown.others)
+
+
 def members_facts(members: int, found: Evaluation) -> dict[str, Any]:
     """What the result says of members; of a single network nothing."""
     if members == 1:
@@ -33,6 +43,4 @@ def members_facts(members: int, found: Evaluation) -> dict[str, Any]:
 
 def _flat(values: np.ndarray) -> np.ndarray:
     """A picture, samples, or the middle of a volume."""
-    while values.ndim > 3:
-        values = values[len(values) // 2]
-    return values if values.ndim < 3 else planes(values)[-1][0]
+    return values if values.ndim < 3 else middle_plane(values)
