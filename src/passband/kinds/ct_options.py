@@ -63,7 +63,7 @@ class CTOptions(InstrumentOptions):
         None, "name of the projections, if the file has them by another than usual",
         metavar="NAME",
     )  # fmt: skip
-    rows: str | int | None = option(
+    rows: str | int | slice | None = option(  # noqa: RUF009
         None, "the row of the detector, from 0 (default: the middle one); several as "
         "one volume: 2:10, 2:10:2, all", metavar="ROWS", least=0,
     )  # fmt: skip
@@ -127,7 +127,7 @@ class CTOptions(InstrumentOptions):
         """Rows are a number, or a word that a run folder can keep."""
         rows = self.rows
         if isinstance(rows, slice):
-            parts = (rows.start, rows.stop, rows.step)
+            parts = (rows.start, rows.stop, 1 if rows.step is None else rows.step)
             rows = ":".join("" if p is None else str(p) for p in parts)
         elif isinstance(rows, str) and rows.isdecimal():
             rows = int(rows)

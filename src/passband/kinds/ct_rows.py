@@ -19,7 +19,7 @@ FLAT = 1.0
 """Rows that a cone beam's rays may leave their slice by, before it is warned of."""
 
 
-def chosen_rows(word: str | int | None, count: int, what: str) -> int | range:
+def chosen_rows(word: str | int | slice | None, count: int, what: str) -> int | range:
     """The row that is meant, or several of them.
 
     Args:
@@ -34,6 +34,7 @@ def chosen_rows(word: str | int | None, count: int, what: str) -> int | range:
         if not 0 <= word < count:
             raise InputError(f"`rows` (={word}): {what} has {count}, the first is 0")
         return word
+    assert isinstance(word, str)  # which the options make of a slice
     parts = word.split(":")
     try:
         ends = [int(part) if part.strip() else None for part in parts]

@@ -72,7 +72,7 @@ def ct_view(field: Field, about: dict[str, Any]) -> View:
         return picture_view(field, about)
     *sides, channels = shape_of(field, about, 3)
     lengths = extent_from(about, sides)[::-1]
-    found = sampled_view(sides, channels, range_of(about), list(lengths))
+    found = sampled_view(sides, channels, range_of(about), None)
     steps = [length / n for length, n in zip(lengths, sides, strict=True)]
     axes = (np.asarray(steps)[:, None] * np.eye(3)[::-1]).tolist()  # x is the last
     return View(

@@ -40,7 +40,8 @@ class CTTask(Task):
     """
 
     forward: LinearForward
-    sinogram: Float[Array, "*runs views bins"]
+    sinogram: Float[Array, "*runs_and_rays"]
+    """(views, bins), or (views, rows, bins)."""
     train_mask: Bool[Array, "views *rows bins"] | None
     """The rays to train on; None for all."""
     side: int = eqx.field(static=True)
