@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from .mappings import *  # noqa: F403  (its `__all__`)
     from .model import Model as Model
     from .model import load as load
+    from .model_set import ModelSet as ModelSet
+    from .model_set import load_many as load_many
     from .tasks import metrics as metrics
+    from .train.processes import distributed as distributed
     from .words import parse_mapping as parse_mapping
 
 _HOMES = {
@@ -34,6 +37,8 @@ _HOMES = {
     "field": ("Field", "make_field"),
     "kinds.measured": ("measured",),
     "model": ("Model", "load"),
+    "model_set": ("ModelSet", "load_many"),
+    "train.processes": ("distributed",),
     "words": ("parse_mapping",),
 }  # fmt: skip
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}

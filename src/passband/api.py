@@ -4,7 +4,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import jax
 import numpy as np
@@ -20,7 +20,11 @@ from .kinds.comparison import Comparison
 from .kinds.fit import choose_mapping, model_facts, result_of
 from .kinds.fit import fit as fit_kind
 from .kinds.kind import Kind
-from .kinds.options import PointsOptions
+from .kinds.many_inputs import Source, source_of, sources_of, unique
+from .kinds.many_options import NAMES as MANY
+from .kinds.many_options import ManyOptions
+from .kinds.many_set import fit_set
+from .kinds.options import PointsOptions, TrainOptions
 from .kinds.points import Box, points_kind
 from .kinds.prior import choose_prior
 from .kinds.resume import resumed_options
@@ -28,10 +32,12 @@ from .kinds.session import Sat
 from .kinds.table import KINDS, row_of
 from .mappings import Mapping
 from .model import Model
+from .model_set import ModelSet, load_many
 from .options import make_options
 from .progress import Progress
 from .train.driver import Config, start, train
 from .train.optimisers import optimiser as optimiser_of
+from .train.processes import here
 from .train.run_folder import RunFolder
 from .train.schedules import schedule as schedule_of
 from .tuning.choice import Choice
@@ -203,24 +209,51 @@ def fit(
     return _model(fitted)
 
 
+@overload
 def fit_many(
     data: Sequence[Any],
     *,
     mapping: str | Mapping | None = None,
     seed: int = 0,
+    out: None = None,
     progress: bool | None = None,
     **options: Any,
-) -> list[Model]:
+) -> list[Model]: ...
+@overload
+def fit_many(
+    data: str | Path | Sequence[Any],
+    *,
+    mapping: str | Mapping | None = None,
+    seed: int = 0,
+    out: str | Path,
+    progress: bool | None = None,
+    **options: Any,
+) -> ModelSet: ...
+def fit_many(
+    data: str | Path | Sequence[Any],
+    *,
+    mapping: str | Mapping | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> list[Model] | ModelSet:
     """Fit many signals; those of one shape train as one program.
 
     Args:
         data: a list of what `pb.fit` takes: paths, what `pb.read` gave, or pairs
-            (coords, values).
+            (coords, values); with `out` also a folder.
         mapping: one for all. Where a scale is to be chosen, the first signal of each
-            kind chooses it for the others.
-        seed: of the first network; the others follow it.
+            kind chooses it for the others; with `out`, a sample of three.
+        seed: of the first network; the others follow it. With `out` all have the same
+            B and the same first weights, unless `own_mappings` is asked for.
+        out: a folder for a set of fields, which may be larger than the memory: data
+            are read, trained and written stack by stack, and what cannot be fitted is a
+            row of its index. The set is returned, as `pb.load_many` gives it.
         progress: show a line of progress.
-        options: further arguments of `pb.fit`: `steps`, `lr`, `width`, `kind`, ...
+        options: further arguments of `pb.fit`: `steps`, `lr`, `width`, `kind`, ...;
+            with `out` also `resume`, `overwrite`, and `stack`, `own_mappings`, `auto`,
+            `pattern` of `passband fit`.
 
     Example:
         >>> import numpy as np, passband as pb
@@ -230,9 +263,17 @@ def fit_many(
         >>> [round(float(m([0.5])[0, 0])) for m in models]
         [101, 101, 100]
     """
-    if len(data) == 0:
+    if isinstance(data, Sequence) and len(data) == 0:
         raise InputError("`data` is empty; give one signal or more")
     listener = Progress(progress)
+    if out is not None:
+        if mapping is not None:
+            options["mapping"] = str(mapping)
+        found = _fit_set(data, Path(out), options | {"seed": seed}, listener)
+        listener.clear()
+        return found
+    if isinstance(data, str | Path):
+        raise InputError(f"`data` (={data}) is one path; with `out` it may be a folder")
     kinds: list[Kind] = []
     for k, item in enumerate(data):
         pair = item if isinstance(item, tuple) and len(item) == 2 else (item, None)
@@ -277,6 +318,64 @@ def fit_many(
         )  # fmt: skip
     listener.clear()
     return models
+
+
+def _fit_set(
+    data: Any, out: Path, options: dict[str, Any], listener: Progress
+) -> ModelSet:
+    """Fit data into a folder."""
+    kind = options.pop("kind", None)
+    resume, overwrite = options.pop("resume", False), options.pop("overwrite", False)
+    own = {name: options.pop(name) for name in MANY & options.keys()}
+    many = make_options(ManyOptions, own)
+    if isinstance(data, str | Path):
+        name = kind or "image"
+        cls, suffixes = row_of(name).load(), row_of(name).suffixes
+        sources = sources_of(
+            cls, [str(data)], suffixes=suffixes, pattern=many.pattern,
+        )  # fmt: skip
+    else:
+        name = kind or _kind_of_item(data[0])
+        cls = row_of(name).load()
+        sources = [_source(k, item, cls) for k, item in enumerate(data)]
+        longer = [source.path or source.name for source in sources]
+        names = unique([source.name for source in sources], longer)
+        sources = [
+            dataclasses.replace(source, name=own)
+            for source, own in zip(sources, names, strict=True)
+        ]
+    given = {k: v for k, v in _known(options).items() if v is not None}
+    asked = make_options(row_of(name).options, given)
+    fit_set(
+        cls, sources, asked, set(given), out, many=many, resume=resume,
+        overwrite=overwrite, listener=listener, processes=here(),
+    )  # fmt: skip
+    return load_many(out)
+
+
+def _kind_of_item(item: Any) -> str:
+    if isinstance(item, Kind):
+        return item.name
+    return "points" if isinstance(item, tuple) else _kind_of_file(item)
+
+
+def _source(place: int, item: Any, cls: type[Kind]) -> Source:
+    """An entry of a list as an input of a set."""
+    if isinstance(item, str | Path):
+        return dataclasses.replace(source_of(cls, str(item)), place=place)
+
+    def load(asked: Any) -> Kind:
+        if isinstance(item, Kind):  # read with its own options, trained with the set's
+            names = {f.name for f in dataclasses.fields(TrainOptions)} - {"file"}
+            new = {name: getattr(asked, name) for name in names}
+            return dataclasses.replace(
+                item, options=dataclasses.replace(item.options, **new)
+            )
+        if not (isinstance(item, tuple) and len(item) == 2):
+            raise InputError(f"`data[{place}]` is no path, no kind and no pair")
+        return points_kind(*item, asked)
+
+    return Source(str(place), None, load, place)
 
 
 def tune(

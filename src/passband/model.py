@@ -222,10 +222,15 @@ def load(path: str | os.PathLike[str]) -> Model:
     if os.path.isdir(path):
         path = path / "model.safetensors"
     field, about = load_with_info(path)
+    return model_of(field, about, path.parent)
+
+
+def model_of(field: Field, about: dict[str, Any], folder: Path) -> Model:
+    """The model of a field and what its file says about it."""
     metrics = about.get("metrics")
     found = metrics if isinstance(metrics, Mapping) else {}
     facts = {k: v for k, v in about.items() if k not in _OF_THE_FILE}
-    return Model(field, facts | {"folder": str(path.parent)}, dict(found))
+    return Model(field, facts | {"folder": str(folder)}, dict(found))
 
 
 _OF_THE_FILE = ("format", "output", "trains", "gains", "activation", "members")

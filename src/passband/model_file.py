@@ -56,6 +56,19 @@ def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
         f"{_ABOUT}{name}": np.ascontiguousarray(x, np.float32)
         for name, x in arrays.items()
     }
+    tensors |= tensors_of(field)
+    many: dict[str, Any] = {"format": FORMAT}
+    if field.members > 1:
+        many = {"format": MEMBERS_FORMAT, "members": field.members}
+    about = {**many, **facts_of(field), **info}
+    write_bytes(
+        Path(path), save_tensors(tensors, metadata={"passband": to_json(about)})
+    )
+
+
+def tensors_of(field: Field) -> dict[str, np.ndarray]:
+    """The arrays of a field by the names that they have in a file."""
+    tensors = {}
     for name in ("frequencies", "amplitudes", "scale", "shift"):
         if hasattr(field.encoding, name):
             values = np.asarray(getattr(field.encoding, name), np.float32)
@@ -66,20 +79,17 @@ def save(field: Field, path: str | os.PathLike, **info: Any) -> None:
     for i, (W, b) in enumerate(zip(field.mlp.weights, field.mlp.biases, strict=True)):
         tensors[f"layer.{i}.weight"] = np.asarray(W, np.float32)
         tensors[f"layer.{i}.bias"] = np.asarray(b, np.float32)
-    many: dict[str, Any] = {"format": FORMAT}
-    if field.members > 1:
-        many = {"format": MEMBERS_FORMAT, "members": field.members}
-    about = {
-        **many,
+    return tensors
+
+
+def facts_of(field: Field) -> dict[str, Any]:
+    """What a file says of a field besides its arrays."""
+    return {
         "activation": field.mlp.activation,
         "output": field.output,
         "trains": field.trains,
         "gains": field.mlp.gains,
-        **info,
     }
-    write_bytes(
-        Path(path), save_tensors(tensors, metadata={"passband": to_json(about)})
-    )
 
 
 def model_path(path: str | os.PathLike) -> Path:
@@ -111,41 +121,48 @@ def load_with_info(path: str | os.PathLike) -> tuple[Field, dict[str, Any]]:
     arrays = {name: x for name, x in tensors.items() if name.startswith(_ABOUT)}
     tensors = {name: x for name, x in tensors.items() if name not in arrays}
     about |= {name.removeprefix(_ABOUT): x for name, x in arrays.items()}
+    return field_of(path, about, tensors), about
+
+
+def field_of(
+    path: Path, about: dict[str, Any], tensors: dict[str, np.ndarray]
+) -> Field:
+    """The field of these facts and tensors, which a file of this path has."""
     if about["format"] == FORMAT:
-        return _field(path, about, tensors), about
+        return _field(path, about, tensors)
     count = about.get("members")
     lengths = {tensor.shape[:1] for tensor in tensors.values()}
     if not isinstance(count, int) or count < 2 or lengths != {(count,)}:
-        raise _broken(path, f"its tensors are not those of {count} members")
+        raise broken(path, f"its tensors are not those of {count} members")
     each = [{name: tensor[k] for name, tensor in tensors.items()} for k in range(count)]
-    return stacked([_field(path, about, part) for part in each]), about
+    return stacked([_field(path, about, part) for part in each])
 
 
 def _field(path: Path, about: dict[str, Any], tensors: dict[str, np.ndarray]) -> Field:
     """One network, each shape checked."""
     output, trains = about.get("output"), about.get("trains", "")
     if output not in tuple(OUTPUTS):
-        raise _broken(path, f"its output `{output}` is unknown")
+        raise broken(path, f"its output `{output}` is unknown")
     if trains not in ("", "a", "b", "ab"):
-        raise _broken(path, f"its `trains` is {trains!r}")
+        raise broken(path, f"its `trains` is {trains!r}")
     activation = str(about.get("activation", "relu"))
     try:
         parse_activation(activation)
     except InputError:
-        raise _broken(path, f"its activation `{activation}` is unknown") from None
+        raise broken(path, f"its activation `{activation}` is unknown") from None
     encoding = _encoding(path, tensors, trains)
     count = sum(name.startswith("layer.") for name in tensors) // 2
     try:
         weights = [tensors[f"layer.{i}.weight"] for i in range(count)]
         biases = [tensors[f"layer.{i}.bias"] for i in range(count)]
     except KeyError as error:
-        raise _broken(path, f"{error} is missing") from None
+        raise broken(path, f"{error} is missing") from None
     if not weights:
-        raise _broken(path, "it has no layers")
+        raise broken(path, "it has no layers")
     width = encoding.features
     for i, (W, b) in enumerate(zip(weights, biases, strict=True)):
         if W.ndim != 2 or W.shape[0] != width or b.shape != W.shape[1:] or not b.size:
-            raise _broken(path, f"layer {i} has shapes {W.shape} and {b.shape}")
+            raise broken(path, f"layer {i} has shapes {W.shape} and {b.shape}")
         width = W.shape[1]
     network = MLP(
         tuple(jnp.asarray(W) for W in weights),
@@ -166,9 +183,9 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         tensors = load_tensors(data)
     for name, tensor in tensors.items():
         if tensor.dtype != np.float32:
-            raise _broken(path, f"`{name}` is {tensor.dtype}, not float32")
+            raise broken(path, f"`{name}` is {tensor.dtype}, not float32")
         if not np.isfinite(tensor).all():
-            raise _broken(path, f"`{name}` holds values that are not finite")
+            raise broken(path, f"`{name}` holds values that are not finite")
     return about, tensors
 
 
@@ -177,10 +194,10 @@ def _read_header(path: Path, stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
     total = os.fstat(stream.fileno()).st_size
     start = stream.read(8)
     if len(start) < 8:
-        raise _broken(path, f"it has only {total} bytes")
+        raise broken(path, f"it has only {total} bytes")
     (size,) = struct.unpack("<Q", start)
     if size > min(_LARGEST_HEADER, total - 8):
-        raise _broken(path, "it does not begin with a header, as those do")
+        raise broken(path, "it does not begin with a header, as those do")
     text = stream.read(size)
     try:
         header = from_json(text)
@@ -188,17 +205,17 @@ def _read_header(path: Path, stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
         ends = [v["data_offsets"][1] for k, v in header.items() if k != "__metadata__"]
         want, have = max([0, *ends]), total - 8 - size
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise _broken(path, "its header is not that of a passband model") from None
+        raise broken(path, "its header is not that of a passband model") from None
     if not isinstance(about, dict) or _depth(about) > _DEEPEST:
-        raise _broken(path, "its header is not that of a passband model")
+        raise broken(path, "its header is not that of a passband model")
     if about.get("format") not in (FORMAT, MEMBERS_FORMAT):
-        raise _broken(
+        raise broken(
             path,
             f"its format is {about.get('format')!r}; this version reads {FORMAT} and "
             f"{MEMBERS_FORMAT}",
         )
     if want != have:
-        raise _broken(path, f"it holds {have} bytes of {want}: cut short or damaged")
+        raise broken(path, f"it holds {have} bytes of {want}: cut short or damaged")
     return about, start + text
 
 
@@ -217,9 +234,9 @@ def _encoding(
         if one is None or two is None:
             continue
         if one.ndim != rank or two.shape != one.shape[:1] or one.size == 0:
-            raise _broken(path, f"its encoding has shapes {one.shape} and {two.shape}")
+            raise broken(path, f"its encoding has shapes {one.shape} and {two.shape}")
         return make(jnp.asarray(one), jnp.asarray(two))
-    raise _broken(path, "it has no encoding")
+    raise broken(path, "it has no encoding")
 
 
 def _grids(path: Path, tensors: dict[str, np.ndarray]) -> Grids:
@@ -229,7 +246,7 @@ def _grids(path: Path, tensors: dict[str, np.ndarray]) -> Grids:
         level = tensors.get(f"encoding.level.{i}", np.zeros(0, np.float32))
         sides = set(level.shape[:-1])
         if level.ndim != d + 1 or not 1 <= d <= 3 or len(sides) != 1 or min(sides) < 2:
-            raise _broken(path, f"its grid {i} has shape {level.shape}")
+            raise broken(path, f"its grid {i} has shape {level.shape}")
         levels.append(jnp.asarray(level))
     return Grids(tuple(levels), d)
 
@@ -244,7 +261,7 @@ def _gains(
     except (TypeError, ValueError):
         gains = ()
     if len(gains) != layers or not all(math.isfinite(w + b) for w, b in gains):
-        raise _broken(path, "its `gains` are not two numbers for each layer")
+        raise broken(path, "its `gains` are not two numbers for each layer")
     return gains
 
 
@@ -256,6 +273,7 @@ def _depth(value: Any, level: int = 0) -> int:
     return max((_depth(part, level + 1) for part in parts), default=level + 1)
 
 
-def _broken(path: Path, why: str) -> InputError:
+def broken(path: Path, why: str) -> InputError:
+    """The error of a file that is none of ours."""
     # It may quote the file.
     return InputError(f"`{path}` is not a passband model: {one_line(why)}")

@@ -1,14 +1,16 @@
 """`passband fit KIND FILE`."""
 
 import dataclasses
+import os
 import shlex
 import time
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..kinds.many_options import NAMES, ManyOptions
 from ..kinds.table import Row
-from ..options import option
+from ..options import argument, option
 from .options import TYPED, Output, joined
 
 
@@ -37,13 +39,29 @@ class SittingOptions(Output):
 
 
 def options_of(row: Row) -> type:
-    """Those of the kind, then those of the sitting."""
-    return joined(row.options.__doc__, row.options, SittingOptions)
+    """Those of the kind, of which several may be given, then those of the sitting."""
+    [file] = (f for f in dataclasses.fields(row.options) if f.name == "file")
+    help, metavar = file.metadata["help"], file.metadata["metavar"]
+    files = argument(help, metavar=metavar, default=None, many=True)
+    several = dataclasses.make_dataclass("Files", [("file", list, files)])
+    return joined(
+        row.options.__doc__, row.options, several, SittingOptions, ManyOptions
+    )
 
 
 def run(row: Row, options: Any, given: set[str]) -> int:
-    """Fit a file and leave a run folder."""
+    """Fit a file and leave a run folder; of several files, a set of fields."""
     from .device import prepare
+
+    files = options.file or []
+    if is_many(row, files, options):
+        from .many import run_many
+
+        return run_many(row, files, options, given)
+    options = dataclasses.replace(options, file=files[0] if files else None)
+    unused = sorted(given & NAMES)
+    if unused:
+        raise InputError(f"`{unused[0]}` goes with several inputs")
 
     begun = time.perf_counter()
     prepare(options.device, options.deterministic, quiet=options.quiet)
@@ -93,6 +111,16 @@ def run(row: Row, options: Any, given: set[str]) -> int:
         return INTERRUPTED
     console.result(fitted.result, _summary(fitted.result))
     return 0
+
+
+def is_many(row: Row, files: list[str], options: Any) -> bool:
+    """Whether a set of fields is asked for: several files, a list, a pattern, or a
+    folder where the kind reads files."""
+    folder = len(files) == 1 and os.path.isdir(files[0])
+    if not files and options.resume and options.out is not None:
+        return os.path.exists(os.path.join(options.out, "part-000"))
+    several = len(files) > 1 or options.list is not None or options.pattern is not None
+    return several or (folder and bool(row.suffixes))
 
 
 def _run_path(kind: Any, options: Any, given: set[str]) -> Path:

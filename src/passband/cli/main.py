@@ -24,6 +24,7 @@ VERBS: dict[str, str] = {
     "tune": "",
     "compare": "",
     "render": "a model as a file: picture, mesh, volume, orbit, page, ONNX, ...",
+    "export": "one field of a set as a model file, or as ONNX",
     "info": "what a model file holds",
     "bench": "training throughput of this machine",
     "ntk": "kernel, spectrum and predicted convergence of a mapping",

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -10,16 +11,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..data.images import Image, read_image
-from ..field import Field
+from ..domain import grid_coords
+from ..field import Field, predict_stack
 from ..members import mean_and_spread
 from ..plot.spectrum import spectrum_figure
 from ..plot.triptych import triptych
 from ..reconstruct.interpolation import KERNELS, enlarged_by, scattered, spline
 from ..reconstruct.jpeg import jpeg_within
 from ..tasks.image import ImageTask, image_task, render, split_pixels
+from ..tasks.metrics import psnr_stack, ssim_stack
 from ..tuning.grid import grid_problem
 from ..tuning.problem import Problem
 from .defaults import cut_to_size, modern, paper_lr, points_in_time, resolve, start_at
+from .in_stacks import InStacks, Judged
 from .kind import (
     SILENT,
     Evaluation,
@@ -53,11 +57,16 @@ MOST_BESIDE = 1_000_000  # pixels of a picture that classical methods are tried 
 WATCHED = 4096
 """Held-out pixels that are looked at while a fit trains."""
 
+AMONG_MANY = ((64**2, 64, 200, 5e-3), (256**2, 128, 300, 3e-3))
+"""Pixels up to which so many channels, steps and such a rate of Muon are enough for a
+picture among many; docs/many.md has what they reach."""
+TOGETHER = 2**18
+"""Pixels up to which pictures of a stack are judged together."""
 LEAST_SIDE = 8  # rows and columns that are always evaluated: metrics need some
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class ImageKind(Kind):
+class ImageKind(Kind, InStacks):
     """A picture; pixel (row, column) sits at (column, row) / (longest side)."""
 
     name = "image"
@@ -133,7 +142,7 @@ class ImageKind(Kind):
         *,
         seconds: float | None = None,
     ) -> Evaluation:
-        h, w, c = self.image.values.shape
+        h, w, _ = self.image.values.shape
         most = MOST_PIXELS
         if seconds is not None:  # the other half is for metrics and figures
             most = min(most, points_in(seconds / 2, field))
@@ -149,7 +158,6 @@ class ImageKind(Kind):
         truth = task.truth()
         low, high = self.image.low, self.image.high
         unit = high - low
-        bits = {1: 8, 2: 16}.get(self.image.values.dtype.itemsize, 32)
         made = Made()
         if self.beside and k == 1 and h * w <= MOST_BESIDE:
             listener.progress("the baselines", often=False)
@@ -160,7 +168,7 @@ class ImageKind(Kind):
             more |= {"left_out": made.late} if made.late else {}
         return Evaluation(
             metrics=task.metrics(field, prediction),
-            about={"shape": [h, w, c], "low": low, "high": high, "bits": bits},
+            about=self._about(),
             preview=lambda: prediction,
             figures=lambda: {
                 "triptych": triptych(truth, prediction),
@@ -179,6 +187,49 @@ class ImageKind(Kind):
             ),
             shown=lambda: Shown(_colours(prediction), _colours(truth), made.pictures),
         )
+
+    def _about(self) -> dict[str, Any]:
+        low, high = self.image.low, self.image.high
+        bits = {1: 8, 2: 16}.get(self.image.values.dtype.itemsize, 32)
+        shape = list(self.image.values.shape)
+        return {"shape": shape, "low": low, "high": high, "bits": bits}
+
+    def among_many(self, asked: ImageOptions, given: Collection[str]) -> ImageOptions:
+        h, w, _ = self.image.values.shape
+        size = next((row for row in AMONG_MANY if h * w <= row[0]), None)
+        if size is None or "width" in given or not modern(asked):
+            return asked
+        _, width, steps, lr = size
+        usual = {"width": width, "steps": steps, "lr": lr}
+        usual["mapping"] = f"{self.default_mapping()},m={width}"
+        if "steps" in given or "optimiser" in given:
+            usual["lr"] = asked.lr or (lr if "optimiser" not in given else None)
+        return dataclasses.replace(
+            asked, **{k: v for k, v in usual.items() if k not in given}
+        )
+
+    @classmethod
+    def judge_stack(
+        cls,
+        kinds: Sequence["ImageKind"],
+        tasks: Sequence[ImageTask],
+        field: Field,
+    ) -> Callable[[], list[Judged]] | None:
+        h, w, _ = tasks[0].pixels.shape
+        if tasks[0].train is not None or h * w > TOGETHER or field.members > 1:
+            return None
+        seen = predict_stack(field, grid_coords(np.arange(h * w), (h, w)))
+
+        def judged() -> list[Judged]:
+            truth = np.stack([task.truth() for task in tasks])
+            shown = seen.reshape(truth.shape)
+            levels, alike = psnr_stack(shown, truth), ssim_stack(shown, truth)
+            return [
+                Judged({"psnr": p, "psnr_train": p, "ssim": s}, kind._about())
+                for kind, p, s in zip(kinds, levels, alike, strict=True)
+            ]
+
+        return judged
 
     def classical(self, room: int) -> dict[str, Make]:
         """Interpolation of the pixels held out; where none are, a JPEG as small as the

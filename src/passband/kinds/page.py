@@ -29,8 +29,8 @@ def write_page(
     out: Path,
     model: Path,
 ) -> dict[str, Any]:
-    """Write the page of a model file."""
-    bytes = model.stat().st_size
+    """Write the page of a model, whose file it is or, in a set, whose name."""
+    bytes = model.stat().st_size if model.is_file() else None
     page = page_of(kind, field, about, title_of(model), bytes)
     text = page.encode(errors="replace")  # a name may hold bytes that are no text
     write_bytes(out, text)

@@ -26,6 +26,19 @@ def render_file(
     model = model_path(model)
     field, about = load_with_info(model)
     about = about | {"folder": str(model.parent)}
+    return render_field(field, about, options, out, listener, name=str(model))
+
+
+def render_field(
+    field: Field,
+    about: dict[str, Any],
+    options: Any,
+    out: Path,
+    listener: Listener = SILENT,
+    *,
+    name: str = "the model",
+) -> dict[str, Any]:
+    """Write a field of which this is known, as `render_file` does."""
     kind = kind_of(about)
     if out.suffix.lower() == ".onnx":
         why = "means nothing to an ONNX model; leave it out"
@@ -34,10 +47,10 @@ def render_file(
     if out.suffix.lower() == ".html":
         why = "means nothing to a page, which has every size; leave it out"
         refuse(options, ("size", "resolution", "crop", "bits", "time", "frames"), why)
-        return write_page(kind, field, about, out, model)
+        return write_page(kind, field, about, out, Path(name))
     if kind is None:
         raise InputError(
-            f"`{model}` is of task `{about.get('task')}`; only a model made by "
+            f"`{name}` is of task `{about.get('task')}`; only a model made by "
             f"`passband fit {'|'.join(KINDS)}` says how it is to be rendered"
         )
     return shown_by(kind, options)(field, about, options, listener).write(out)

@@ -25,6 +25,9 @@ class Row:
     """What `passband fit` does with it."""
     thing: str
     """What a scale is chosen for: `a picture`."""
+    suffixes: tuple[str, ...] = ()
+    """Of the files that are fitted from a folder; without any, a folder is one input
+    of the kind, unless a pattern is given."""
 
     def load(self) -> "type[Kind]":
         """The class; JAX is imported now."""
@@ -38,14 +41,15 @@ KINDS: dict[str, Row] = {
     "image": Row(
         "passband.kinds.image:ImageKind", of.ImageOptions,
         "fit a picture: PNG, JPEG, TIFF, DICOM, NPY", "a picture",
+        (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy", ".dcm"),
     ),
     "signal": Row(
         "passband.kinds.signal:SignalKind", of.SignalOptions,
-        "fit a 1D signal: NPY, CSV, WAV", "a 1D signal",
+        "fit a 1D signal: NPY, CSV, WAV", "a 1D signal", (".npy", ".csv", ".wav"),
     ),
     "shape": Row(
         "passband.kinds.shape:ShapeKind", of.ShapeOptions,
-        "fit a solid: PLY, OBJ, STL, NPZ", "a solid",
+        "fit a solid: PLY, OBJ, STL, NPZ", "a solid", (".ply", ".obj", ".stl", ".npz"),
     ),
     "ct": Row(
         "passband.kinds.ct:CTKind", CTOptions,

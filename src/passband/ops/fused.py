@@ -57,7 +57,8 @@ def hopper() -> bool:
     """Whether the devices are Hopper GPUs and JAX has what the op is written in."""
     if jax.default_backend() != "gpu":
         return False
-    found = {getattr(device, "compute_capability", "") for device in jax.devices()}
+    here = jax.local_devices()
+    found = {getattr(device, "compute_capability", "") for device in here}
     known = importlib.util.find_spec("jax.experimental.pallas.triton") is not None
     return found == {"9.0"} and known
 

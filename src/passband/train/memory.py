@@ -67,7 +67,7 @@ def microbatch_voxels(field: Field, count: int, coils: int, room: int) -> int:
 
 def budget() -> int:
     """Bytes that training may take: four fifths of what the device has."""
-    stats = jax.devices()[0].memory_stats()
+    stats = jax.local_devices()[0].memory_stats()
     if stats and "bytes_limit" in stats:
         return int(0.8 * stats["bytes_limit"])
     try:  # free pages alone would leave out what Linux lends to its file cache

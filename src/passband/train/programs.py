@@ -32,6 +32,7 @@ def chunk(
     optimiser: optax.GradientTransformation,
     length: int,
     mesh: Mesh | None = None,
+    in_turn: bool = False,
 ) -> tuple[State, Float[Array, "length *runs"]]:
     """`length` steps of a run, and their losses.
 
@@ -41,9 +42,14 @@ def chunk(
         mesh: devices that share the runs of a stack. Each takes its own through the
             whole program and hears nothing of the others, so that ops which XLA cannot
             take apart (`ops.fused`) serve here too.
+        in_turn: take the runs of a stack one after the other, as if each were alone:
+            on a CPU, whose products of stacks are slow, and where the bits of a run
+            then do not depend on its neighbours.
     """
     if mesh is not None:
-        return _on_each_device(task, state, axes, optimiser, length, mesh)
+        return _on_each_device(task, state, axes, optimiser, length, mesh, in_turn)
+    if in_turn:
+        return _in_turn(task, state, axes, optimiser, length)
 
     def one(task, state):
         return advance(task, state, optimiser)
@@ -64,6 +70,7 @@ def _on_each_device(
     optimiser: optax.GradientTransformation,
     length: int,
     mesh: Mesh,
+    in_turn: bool,
 ) -> tuple[State, Float[Array, "length runs"]]:
     """`chunk`, each device with its share of the runs."""
     along, whole = PartitionSpec(RUN), PartitionSpec()
@@ -72,7 +79,7 @@ def _on_each_device(
 
     def some(leaves: list[Array], state: State) -> tuple[State, Array]:
         task = jax.tree.unflatten(structure, leaves)
-        return chunk(task, state, axes, optimiser, length)
+        return chunk(task, state, axes, optimiser, length, in_turn=in_turn)
 
     return jax.shard_map(
         some,
@@ -81,6 +88,31 @@ def _on_each_device(
         out_specs=(along, PartitionSpec(None, RUN)),
         check_vma=False,  # Pallas' programs do not say which devices they vary over
     )(leaves, state)
+
+
+def _in_turn(
+    task: Task,
+    state: State,
+    axes: PyTree,
+    optimiser: optax.GradientTransformation,
+    length: int,
+) -> tuple[State, Float[Array, "length runs"]]:
+    """`chunk`, one run after the other."""
+    leaves, structure = jax.tree.flatten(task)
+    own = [axis is not None for axis in structure.flatten_up_to(axes)]
+
+    def one(run: tuple[list[Array], State]) -> tuple[State, Array]:
+        mine = iter(run[0])
+        all_of_it = [
+            next(mine) if moves else leaf
+            for leaf, moves in zip(leaves, own, strict=True)
+        ]
+        alone = jax.tree.unflatten(structure, all_of_it)
+        return chunk(alone, run[1], None, optimiser, length)
+
+    moving = [leaf for leaf, moves in zip(leaves, own, strict=True) if moves]
+    state, losses = jax.lax.map(one, (moving, state))
+    return state, jax.numpy.swapaxes(losses, 0, 1)
 
 
 def unroll(task: Task) -> int:

@@ -131,14 +131,14 @@ def _axes(tasks: Sequence[Task]) -> list[int | None]:
     return [None if all(x is same[0] for x in same) else 0 for same in leaves]
 
 
-def _together(leaves: Sequence[Array]) -> Array:
+def _together(leaves: Sequence[Array | np.ndarray]) -> Array:
     """Arrays along a new first axis; on the host, where no shape has to be compiled."""
     if _is_key(leaves[0]):
-        return jnp.stack(leaves)
+        return jnp.stack(list(leaves))
     return jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))
 
 
-def _is_key(leaf: Array) -> bool:
+def _is_key(leaf: Array | np.ndarray) -> bool:
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
@@ -171,7 +171,7 @@ def _shardings(runs: int) -> tuple[NamedSharding | None, NamedSharding | None]:
 
 def _mesh(runs: int) -> Mesh | None:
     """As many devices as take an equal number of runs each; None where that is one."""
-    devices = jax.devices()
+    devices = jax.local_devices()  # of a job of several machines, those of this one
     most = max(k for k in range(1, len(devices) + 1) if runs % k == 0)
     return None if most == 1 else Mesh(np.asarray(devices[:most]), (RUN,))
 

@@ -1,0 +1,43 @@
+"""What a kind may add to be fast in stacks of hundreds: small networks, one judgement.
+
+A kind without it is fitted in stacks all the same, with the network that a fit alone
+has, and judged one field after the other.
+"""
+
+import abc
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+from ..field import Field
+from .options import TrainOptions
+
+
+class Judged(NamedTuple):
+    """How good a field is, and what its model file says."""
+
+    metrics: dict[str, float]
+    about: dict[str, Any]
+
+
+class InStacks(abc.ABC):
+    """A kind whose data are often many and small."""
+
+    @abc.abstractmethod
+    def among_many(self, asked: Any, given: Collection[str]) -> TrainOptions:
+        """What was asked for, and what data of this size need, where it was not.
+
+        Args:
+            given: the options that were asked for.
+        """
+
+    @classmethod
+    @abc.abstractmethod
+    def judge_stack(
+        cls, kinds: Sequence[Any], tasks: Sequence[Any], field: Field
+    ) -> Callable[[], list[Judged]] | None:
+        """Evaluate a stack of fields, and give what works out their metrics on the
+        host; None where these have to be judged one by one.
+
+        Args:
+            field: with a leading axis.
+        """

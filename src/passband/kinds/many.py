@@ -1,0 +1,214 @@
+"""Many inputs of one kind to a set of fields: read, trained in stacks, and written.
+
+A reader thread is ahead of the training by a stack, a writer thread behind it by
+another, so that the three overlap and memory does not grow with the number of inputs.
+Whatever goes wrong with an input is a row of the index; the others go on.
+"""
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from ..errors import one_line
+from ..field import Field
+from ..train.driver import Config, Stacked, train_stack
+from ..train.memory import budget, bytes_of_run
+from ..train.optimisers import optimiser
+from ..train.schedules import schedule
+from ..train.set_folder import Part
+from .kind import SILENT, Listener, Network, Training
+from .many_inputs import Source
+from .many_plan import SetPlan
+from .many_read import Failed, Ready, read_ahead
+from .many_write import failures_of, judge, write_stack, writer
+
+STACK_POINTS = 2**22
+"""Points of a step of all fields of a stack together: more are no faster."""
+MOST, CPU_MOST = 1024, 64
+"""Fields of a stack."""
+PENDING = 4
+"""Stacks of inputs that may wait for others of their shape."""
+ENTRIES = range(8, 2, -1)
+"""Looks at the losses of a stack: as many of them as divide its steps, since another
+number of steps is another program."""
+
+
+@dataclasses.dataclass
+class Progress:
+    """How far the set is."""
+
+    total: int
+    listener: Listener
+    done: int = 0
+    failed: list[Failed] = dataclasses.field(default_factory=list)
+    begun: float = dataclasses.field(default_factory=time.perf_counter)
+
+    def fail(self, failed: Failed) -> None:
+        self.failed.append(failed)
+        self.listener.say(f"failed: {failed.source.name}: {failed.error}")
+
+    def tell(self, more: str = "") -> None:
+        spent = time.perf_counter() - self.begun
+        text = f"{self.done}/{self.total} fitted"
+        if self.failed:
+            text += f", {len(self.failed)} failed"
+        if self.done:
+            text += f", {self.done / spent:.3g} fields/s"
+        self.listener.progress(text + more)
+
+
+def fit_sources(
+    sources: Sequence[Source],
+    plan: SetPlan,
+    part: Part,
+    *,
+    stack: int | None = None,
+    listener: Listener = SILENT,
+) -> Progress:
+    """Fit inputs and leave their shards in a part of the set's folder.
+
+    Args:
+        stack: fields that train as one program; by default what the device does well.
+    """
+    progress = Progress(len(sources), listener)
+    runner = _Runner(plan, part, progress)
+    waiting: dict[Any, list[Ready]] = {}
+    sizes: dict[Any, int] = {}
+    ahead = stack or (CPU_MOST if jax.default_backend() == "cpu" else MOST)
+    with (
+        writer() as runner.write,
+        contextlib.closing(read_ahead(sources, plan, ahead)) as read,
+    ):
+        for found in read:
+            if isinstance(found, Failed):
+                progress.fail(found)
+                continue
+            group = found.group
+            size = sizes.setdefault(group, stack or _stack_size(found))
+            waiting.setdefault(group, []).append(found)
+            if len(waiting[group]) >= size:
+                runner.train(waiting.pop(group), size)
+            elif sum(map(len, waiting.values())) >= PENDING * ahead:
+                largest = max(waiting, key=lambda g: len(waiting[g]))
+                runner.train(waiting.pop(largest), sizes[largest])
+        for group, left in waiting.items():
+            runner.train(left, sizes[group])
+    part.failed([failed.row for failed in progress.failed])
+    return progress
+
+
+def _stack_size(found: Ready) -> int:
+    """Fields that a device trains together as fast as it can, if they fit."""
+    most = CPU_MOST if jax.default_backend() == "cpu" else MOST
+    many = max(16, STACK_POINTS // max(1, found.task.step_points))
+    network = found.kind.network(found.training)
+    shapes = eqx.filter_eval_shape(found.training.draw, network, jax.random.key(0))
+    each = bytes_of_run(shapes, found.task.microbatch_points)
+    each += sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(found.task))
+    devices = jax.local_device_count()
+    room = budget() if found.training.max_memory is None else found.training.max_memory
+    return max(1, min(most, many, int(room // (2 * each)))) * devices
+
+
+class _Runner:
+    """Trains stacks, and hands what is to be written to the writer."""
+
+    def __init__(self, plan: SetPlan, part: Part, progress: Progress):
+        self.plan, self.part, self.progress = plan, part, progress
+        self.write: Callable[[Callable[[], None]], None] = lambda job: job()
+        self._optimisers: dict[Any, Any] = {}
+        self._drawn: dict[Any, tuple[Field, jax.Array]] = {}
+        self._whole: set[Any] = set()
+
+    def train(self, stack: list[Ready], size: int) -> None:
+        """Fit inputs of one shape; too many for the device are halved."""
+        self.progress.tell(f"; training {len(stack)} at once")
+        try:
+            done = self._trained(stack, size)
+        except (RuntimeError, MemoryError, ValueError) as error:  # XLA's among them
+            if "RESOURCE_EXHAUSTED" not in str(error) or len(stack) == 1:
+                for one in stack:
+                    self.progress.fail(Failed(one.source, one_line(error)))
+                return
+            half = (len(stack) + 1) // 2
+            for some in (stack[:half], stack[half:]):
+                self.train(some, half)
+            return
+        self._leave(stack, done)
+
+    def _trained(self, stack: list[Ready], size: int) -> Stacked:
+        first = stack[0].training
+        group = stack[0].group
+        # A stack that is not full takes the program of a full one, if there is one.
+        devices = jax.local_device_count()
+        runs = size if group in self._whole else -(-len(stack) // devices) * devices
+        if runs >= size:
+            self._whole.add(group)
+        filled = [*stack, *stack[-1:] * (runs - len(stack))]
+        word = first.optimiser
+        moves = self._optimisers.setdefault(word, optimiser(word))
+        rate = schedule(first.schedule, first.lr, first.steps)
+        fields, keys = zip(*map(self._begin, filled), strict=True)
+        config = Config(
+            steps=first.steps,
+            every=_every(first.steps),
+            precision=first.precision,
+        )
+        return train_stack(
+            [one.task for one in filled], fields, config, keys=keys,
+            lrs=[rate] * runs, optimiser=moves,
+        )  # fmt: skip
+
+    def _begin(self, one: Ready) -> tuple[Field, jax.Array]:
+        """The field of an input before its first step, and the key of its batches; one
+        object for all that begin alike."""
+        training, network = one.training, self.plan.network(one.kind, one.training)
+        name = network, training
+        if name not in self._drawn:
+            if self.plan.own_mappings:
+                self._drawn.clear()  # nobody asks for it again
+            first, key = jax.random.split(jax.random.key(training.seed))
+            draw = _draw if isinstance(training.optimiser, str) else Training.draw
+            self._drawn[name] = draw(training, network, first), key
+        return self._drawn[name]
+
+    def _leave(self, stack: list[Ready], done: Stacked) -> None:
+        """Judge the fields and write those that are good."""
+        why = failures_of(done, len(stack))
+        good = [k for k in range(len(stack)) if k not in why]
+        for k, error in why.items():
+            self.progress.fail(Failed(stack[k].source, error))
+        if not good:
+            return
+        field = jax.tree.map(lambda leaf: leaf[np.asarray(good)], done.field)
+        kept = [stack[k] for k in good]
+        judged = judge(kept, field)
+        self.progress.done += len(kept)
+        self.progress.tell()
+        each = done.seconds / len(stack)
+
+        part, plan = self.part, self.plan
+        self.write(lambda: write_stack(part, plan, kept, field, judged(), each))
+
+
+def _every(steps: int) -> int:
+    """Steps between two looks at the losses."""
+    looks = next((k for k in ENTRIES if steps % k == 0), 1)
+    return steps // looks
+
+
+@eqx.filter_jit
+def _draw_jitted(training: Training, network: Network, key: jax.Array) -> Field:
+    return training.draw(network, key)
+
+
+def _draw(training: Training, network: Network, key: jax.Array) -> Field:
+    """A field drawn by one program for all seeds."""
+    same = dataclasses.replace(training, seed=0)
+    return _draw_jitted(same, network, key)
