@@ -203,3 +203,21 @@ def test_a_truth_has_a_slice_for_every_row(tmp_path, scan):
     simulate = CTOptions(simulate=str(tmp_path / "flat.npy"), rows="all")
     with pytest.raises(InputError, match="several `rows` need a volume"):
         CTKind.read(simulate)
+
+
+def test_each_row_is_a_field_of_a_set(scan, tmp_path, monkeypatch):
+    """One network a row, about one axis, so that all train as one program."""
+    path, _ = scan
+    monkeypatch.setattr("passband.kinds.many_set.pictures_of", lambda *a: {})
+    small = {"steps": 4, "width": 8, "layers": 2, "mapping": "gaussian:2,m=8"}
+    with pytest.raises(InputError, match="makes a set of fields"):
+        pb.read(path, kind="ct", rows="1:4", each_row=True)
+    found = pb.fit_many(
+        [path], kind="ct", rows="1:3", each_row=True, out=tmp_path / "set", **small
+    )
+    assert found.names == ["cone-row-1", "cone-row-2"]
+    axes = {one.about["geometry"]["axis"] for one in found}
+    [axis] = axes
+    assert axis == pytest.approx(14.5, abs=0.15)
+    kind = CTKind.read(CTOptions(file=str(path), rows=2, axis=axis))
+    assert found["cone-row-2"].about["high"] == pytest.approx(kind.high)

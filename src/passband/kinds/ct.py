@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,27 +12,26 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..data.ct_geometry import Geometry, from_about
-from ..data.scans import tiff_files
+from ..data.scans import Scan, tiff_files
 from ..data.sinograms import Sinogram
 from ..domain import check_count
 from ..errors import InputError
 from ..field import Field
 from ..members import mean_and_spread
-from ..reconstruct.backprojection import largest_density
 from ..reconstruct.baselines import baselines, recipes
 from ..tasks.ct import (
     CTTask,
     against_truth,
     ct_task,
-    projector,
 )
-from ..tasks.ct_rows import RowsTask, rows_task, spread_over, volume_extent
+from ..tasks.ct_rows import RowsTask, rows_task, volume_extent
 from ..tuning.instruments import ct_problem
 from ..tuning.problem import Problem
+from .ct_densities import bound_of, known_truth
 from .ct_figures import ct_figures
 from .ct_measurements import measured_again
 from .ct_options import CTOptions
-from .ct_scan import measure, read_truth
+from .ct_scan import each_row, measure
 from .ct_volume import (
     MOST_POINTS,
     ct_view,
@@ -71,10 +71,8 @@ from .options import TrainOptions
 from .prior import with_prior
 from .render_picture import render_picture
 from .shown import Make, Reconstruction, Shown, judged_by
-from .truth import Truth, in_units_of
 
 STEPS = 1000
-CHECKED_VIEWS = 32  # by which the units of a truth are told
 # Samples of rays in one projection, for baselines that take 2 CPU cores half a minute.
 CPU_SAMPLES = 8_000_000
 
@@ -120,25 +118,38 @@ class CTKind(Kind):
         return files
 
     @classmethod
-    def read(cls, options: CTOptions, listener: Listener = SILENT) -> "CTKind":
+    def read(
+        cls,
+        options: CTOptions,
+        listener: Listener = SILENT,
+        *,
+        scan: Scan | None = None,
+    ) -> "CTKind":
+        if options.each_row:
+            raise InputError(
+                "`each_row` makes a set of fields: `passband fit`, or `pb.fit_many`"
+            )
         path = cls.source(options)
-        found = measure(options, path, listener)
+        found = measure(options, path, listener, scan)
         data, truth, truth_range, said = found.data, found.truth, found.truth_range, ()
         geometry = data.geometry
         assert geometry is not None
         if options.truth is not None:
-            known, truth_range = read_truth(options.truth, data)
-            checked = _in_units(known if data.rows is None else known.mean(axis=0),
-                                data.over_rows())  # fmt: skip
-            truth, said = known / np.float32(checked.factor), checked.warnings
-            truth_range /= checked.factor
+            truth, truth_range, said = known_truth(options.truth, data)
         check_count(data.values.size, f"`{path}`")
         check_count((data.rows or 1) * geometry.size**2, f"the picture behind `{path}`")
-        high = options.high or _largest(data, geometry)
+        high = options.high or bound_of(data, geometry)
         return cls(
             options, data.name, data, geometry, truth, truth_range, high,
             warnings=(*data.warnings, *said), notes=found.notes,
         )  # fmt: skip
+
+    @classmethod
+    def parts(
+        cls, options: CTOptions, listener: Listener
+    ) -> dict[str, Callable[[Any], Kind]]:
+        """The rows of a scan, each a picture of its own."""
+        return each_row(cls.read, options, listener) if options.each_row else {}
 
     @property
     def side(self) -> int:
@@ -364,33 +375,3 @@ class CTKind(Kind):
 def free_steps() -> int:
     """Of gradient descent on a free grid."""
     return 300 if on_cpu() else 1000
-
-
-def _largest(data: Sinogram, geometry: Geometry) -> float:
-    """The density at the field's 1: a bound on that of all rows."""
-    forward = projector(geometry, data.angles, data.bins, min(geometry.size, 256))
-    rows = [data]
-    if data.rows is not None:
-        brightest = int(data.values.max(axis=(0, 2)).argmax())
-        rows = [data.row(k) for k in {brightest, *spread_over(data.rows, 3)}]
-    return max(largest_density(one, forward=forward) for one in rows) / geometry.side
-
-
-def _in_units(truth: np.ndarray, data: Sinogram) -> Truth:
-    """The truth in the units of the sinogram, by what a few views would see of it."""
-    views, bins = data.values.shape
-    some = np.linspace(0, views - 1, min(views, CHECKED_VIEWS)).astype(int)
-    assert data.geometry is not None
-    forward = projector(data.geometry, data.angles[some], bins)
-    seen = data.geometry.side * np.asarray(forward(jnp.asarray(truth)))
-
-    def smooth(rays: np.ndarray) -> np.ndarray:
-        """Noise is not smooth, and pixels of other sizes differ in the finest parts."""
-        wide = max(1, bins // 16)
-        from scipy.ndimage import uniform_filter1d
-
-        return uniform_filter1d(rays.astype(np.float64), wide, mode="constant")
-
-    return in_units_of(
-        truth, smooth(seen), smooth(data.values[some]), measures="the sinogram"
-    )

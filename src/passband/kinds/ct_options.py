@@ -67,6 +67,9 @@ class CTOptions(InstrumentOptions):
         None, "the row of the detector, from 0 (default: the middle one); several as "
         "one volume: 2:10, 2:10:2, all", metavar="ROWS", least=0,
     )  # fmt: skip
+    each_row: bool = option(
+        False, "fit several rows one by one, each a picture, as a set of fields"
+    )
     row_pitch: float | None = option(
         None, "distance of two rows on the detector (default: `pitch`)", above=0
     )

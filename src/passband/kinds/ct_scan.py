@@ -1,8 +1,10 @@
 """From a scan's files and options to a sinogram whose geometry is settled."""
 
 import dataclasses
+import hashlib
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +28,11 @@ from ..reconstruct.axis import (
     by_moments,
     by_opposite_views,
 )
-from ..tasks.ct import projector, simulated, squared
+from ..tasks.ct import projector, simulated
 from ..tasks.ct_rows import simulated_rows
 from .ct_options import CTOptions
 from .ct_rows import chosen_rows, cone_notes, read_slices
-from .kind import SILENT, Listener
+from .kind import SILENT, Kind, Listener
 
 NEAR = 0.3
 """Columns that an axis which is found may be off the middle by, and still be that."""
@@ -71,15 +73,70 @@ def asked_geometry(options: CTOptions) -> dict[str, Any]:
     return found | given
 
 
-def measure(options: CTOptions, path: Path, listener: Listener = SILENT) -> Measured:
-    """The sinogram of the options' file, or of the picture to simulate."""
-    asked = asked_geometry(options)
-    if options.simulate is not None:
-        return _simulated(options, path, asked)
+def scan_of(options: CTOptions, path: Path) -> Scan:
+    """What the scanner wrote, with flats and darks of their own files."""
     if os.path.isdir(path):  # of TIFF files, one a view
         scan = Scan(read_tiff_folder(path), path.name)
     else:
         scan = read_scan(path, options.array)
+    files = {"flats": options.flats, "darks": options.darks}
+    read = {k: read_stack(file) for k, file in files.items() if file is not None}
+    return dataclasses.replace(scan, **read)
+
+
+def each_row(
+    read: Callable[..., Kind], options: CTOptions, listener: Listener
+) -> dict[str, Callable[[Any], Kind]]:
+    """How each of several rows is read by itself, by name. The scan is read once, and
+    all have the axis that is found from all together.
+
+    Args:
+        read: makes a kind of options and a scan.
+    """
+    path = Path(str(options.file))
+    scan = scan_of(options, path)
+    count = scan.values.shape[1]
+    chosen = chosen_rows("all" if options.rows is None else options.rows, count, "it")
+    rows = [chosen] if isinstance(chosen, int) else list(chosen)
+    together = dataclasses.replace(
+        options, rows="all" if options.rows is None else options.rows, each_row=False
+    )
+    found = measure(together, path, listener, scan)
+    for note in (*found.notes, *found.data.warnings):
+        listener.say(f"passband: {note}")
+    assert found.data.geometry is not None
+    axis = found.data.geometry.axis
+
+    def reader(row: int) -> Callable[[Any], Kind]:
+        def load(asked: CTOptions) -> Kind:
+            own = dataclasses.replace(
+                asked, file=str(path), rows=row, each_row=False, axis=axis, offset=None
+            )
+            content = np.ascontiguousarray(scan.values[:, row]).tobytes()
+            digest = hashlib.sha256(content).hexdigest()
+            return dataclasses.replace(read(own, scan=scan), sha256=digest)
+
+        return load
+
+    digits = len(str(count - 1))
+    return {f"row-{row:0{digits}d}": reader(row) for row in rows}
+
+
+def measure(
+    options: CTOptions,
+    path: Path,
+    listener: Listener = SILENT,
+    scan: Scan | None = None,
+) -> Measured:
+    """The sinogram of the options' file, or of the picture to simulate.
+
+    Args:
+        scan: what is in the file, if it was read.
+    """
+    asked = asked_geometry(options)
+    if options.simulate is not None:
+        return _simulated(options, path, asked)
+    scan = scan or scan_of(options, path)
     angles = _angles(options, asked, scan)
     rows = chosen_rows(options.rows, scan.values.shape[1], f"`{path}`")
     if isinstance(rows, int):
@@ -162,25 +219,6 @@ def _simulated(options: CTOptions, path: Path, asked: dict[str, Any]) -> Measure
     return Measured(data, (), truth, image.high - image.low)
 
 
-def read_truth(path: str, data: Sinogram) -> tuple[np.ndarray, float]:
-    """The true densities, as the sinogram's picture or slices lie, and their range."""
-    assert data.geometry is not None
-    size = data.geometry.size
-    if data.rows is None:
-        image = read_image(path)
-        density = image.values[..., : min(3, image.values.shape[2])]
-        density = density.astype(np.float32).mean(axis=2)
-        return squared(density, size), image.high - image.low
-    slices = read_slices(path)
-    if len(slices) != data.rows:
-        raise InputError(
-            f"`truth` (={path}) has {len(slices)} slices, and {data.rows} rows are "
-            "fitted: one slice a row"
-        )
-    found = np.stack([squared(one, size) for one in slices])
-    return found, float(found.max() - found.min())
-
-
 def _angles(options: CTOptions, asked: dict[str, Any], scan: Scan | None) -> np.ndarray:
     said = asked.get("angles") if options.angles is None else options.angles
     if isinstance(said, str):
@@ -229,7 +267,7 @@ def _one_row(
     if rows > 1 and options.rows is None:
         notes = (f"row {row} of {rows} is taken; `rows` names another",)
     values, counted, warned = scan.values[:, row], None, ()
-    flats, darks = _blanks(options, scan, row)
+    flats, darks = _blanks(scan, row)
     if flats is not None or options.blank is not None:
         good = finite(values, f"`{path}`")
         if flats is not None and flats.shape[1] != good.shape[1]:
@@ -253,13 +291,10 @@ def _one_row(
     return dataclasses.replace(found, warnings=said, weights=counted), notes
 
 
-def _blanks(
-    options: CTOptions, scan: Scan, row: int
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Flats and darks of a row, from their own files or the scan's."""
+def _blanks(scan: Scan, row: int) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Flats and darks of a row."""
     found = []
-    for own, asked in ((scan.flats, options.flats), (scan.darks, options.darks)):
-        pictures = own if asked is None else read_stack(asked)
+    for pictures in (scan.flats, scan.darks):
         if pictures is not None and pictures.shape[1] == 1 < row + 1:
             raise InputError("`flats` and `darks` have one row and the scan several")
         found.append(None if pictures is None else pictures[:, row])
