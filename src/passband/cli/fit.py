@@ -129,13 +129,14 @@ def run(row: Row, options: Any, given: set[str]) -> int:
 
 
 def is_many(row: Row, files: list[str], options: Any) -> bool:
-    """Whether a set of fields is asked for: several files, a list, a pattern, or a
-    folder where the kind reads files."""
+    """Whether a set of fields is asked for: several files, a list, a pattern, a
+    folder where the kind reads files, or each row of a scan."""
     folder = len(files) == 1 and os.path.isdir(files[0])
     if not files and options.resume and options.out is not None:
         return os.path.exists(os.path.join(options.out, "part-000"))
     several = len(files) > 1 or options.list is not None or options.pattern is not None
-    return several or (folder and bool(row.suffixes))
+    each = getattr(options, "each_row", False)
+    return several or each or (folder and bool(row.suffixes))
 
 
 def _run_path(kind: Any, options: Any, given: set[str]) -> Path:
