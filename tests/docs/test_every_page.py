@@ -45,7 +45,7 @@ PROMISED = {"explorer.html", "many.md"}
 def website(monkeypatch):
     """The tools of the site, which are no package."""
     monkeypatch.syspath_prepend(str(ROOT / "website"))
-    import build
+    import build  # pyright: ignore[reportMissingImports]
 
     yield build
     tools = [path.stem for path in (ROOT / "website").glob("*.py")]

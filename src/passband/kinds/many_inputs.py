@@ -13,17 +13,21 @@ if TYPE_CHECKING:
     from .kind import Kind, Listener
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, slots=True)
 class Source:
     """One input: its name in the set, and how it is read."""
 
     name: str
     path: str | None
     """None where the data are in memory."""
-    load: "Callable[[Any], Kind]"
-    """From options to data; whatever it raises costs this input alone."""
+    load: "Callable[[Any, Any], Kind]"
+    """From the path and options to data; one function for all files."""
     place: int = 0
     """In the list of all inputs."""
+
+    def read(self, asked: Any) -> "Kind":
+        """The data; whatever is raised costs this input alone."""
+        return self.load(self.path, asked)
 
 
 def sources_of(
@@ -51,8 +55,9 @@ def sources_of(
     if not found:
         raise InputError("`file` is missing: there is nothing to fit")
     names = unique([name for name, _ in found], [path for _, path in found])
+    load = _reader(cls)
     return [
-        Source(name, path, _reader(cls, path), place)
+        Source(name, path, load, place)
         for place, (name, (_, path)) in enumerate(zip(names, found, strict=True))
     ]
 
@@ -69,7 +74,7 @@ def in_parts(
                 own = dataclasses.replace(asked, file=source.path)
                 loads = cls.parts(own, listener)
         found += [
-            Source(f"{source.name}-{name}", source.path, load)
+            Source(f"{source.name}-{name}", source.path, _part(load))
             for name, load in loads.items()
         ] or [source]
     return [dataclasses.replace(one, place=place) for place, one in enumerate(found)]
@@ -77,11 +82,19 @@ def in_parts(
 
 def source_of(cls: "type[Kind]", path: str) -> Source:
     """The input of one file."""
-    return Source(Path(path).stem, path, _reader(cls, path))
+    return Source(Path(path).stem, path, _reader(cls))
 
 
-def _reader(cls: "type[Kind]", path: str) -> "Callable[[Any], Kind]":
-    def load(asked: Any) -> "Kind":
+def _part(load: "Callable[[Any], Kind]") -> "Callable[[Any, Any], Kind]":
+    def of_the_source(path: str, asked: Any) -> "Kind":
+        del path
+        return load(asked)
+
+    return of_the_source
+
+
+def _reader(cls: "type[Kind]") -> "Callable[[Any, Any], Kind]":
+    def load(path: str, asked: Any) -> "Kind":
         with allowing(asked.max_input):
             return cls.read(dataclasses.replace(asked, file=path))
 
