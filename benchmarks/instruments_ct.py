@@ -1,7 +1,8 @@
 """CT of real scanners: the network beside the classical methods, on views held out.
 
     python benchmarks/instruments_ct.py [--sets tooth,disc,wedge] [--steps N]
-                                        [--batch POINTS] [--json FILE] [--pictures DIR]
+                                        [--batch POINTS] [--prior tv:WEIGHT]
+                                        [--json FILE] [--pictures DIR]
 
 `PASSBAND_DATA` names the folder with `real/ct_parallel_tooth` (tomopy's tooth.h5) and
 `real/ct_fan_htc2022` (disc tb of the Helsinki Tomography Challenge 2022).
@@ -138,7 +139,8 @@ def run(name: str, args: argparse.Namespace, folder: str) -> dict[str, Any]:
 
     classical("FBP", "FBP, Hann")
     begun = time.perf_counter()
-    asked = {k: v for k, v in (("steps", args.steps), ("batch", args.batch)) if v}
+    wanted = ("steps", "batch", "prior")
+    asked = {k: getattr(args, k) for k in wanted if getattr(args, k)}
     alone = dataclasses.replace(kind, beside=False)
     model = pb.fit(alone, recipe="modern", progress=False, **asked)
     took = time.perf_counter() - begun
@@ -169,6 +171,7 @@ def main() -> None:
     parser.add_argument("--sets", default="tooth,disc,wedge")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--batch", type=int)
+    parser.add_argument("--prior", help="such as tv:1e-4 (default: chosen)")
     parser.add_argument("--json")
     parser.add_argument("--pictures")
     args = parser.parse_args()

@@ -8,15 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import notebook
+from .atomic_write import write_bytes
+from .data.images import quantise
 from .errors import InputError
 from .field import Field
 from .kinds.kind import Evaluation, Kind, Units, own_units
+from .kinds.model_facts import range_of
+from .kinds.page import page_facts, page_of
 from .kinds.render import kind_of, render_values
 from .kinds.render_options import RenderOptions
 from .kinds.report_parts import figures_of, layers_of
 from .members import mean_and_spread
 from .model_file import load_with_info, save
 from .options import make_options
+
+PREVIEW = 160
+"""Pixels along the longest side of a picture in a notebook."""
 
 if TYPE_CHECKING:
     from .tuning.choice import Choice
@@ -198,6 +206,25 @@ class Model:
             return own_units(self.field.encoding.dims)
         return kind.units(self.field, self.about)
 
+    def page(self, path: str | os.PathLike[str]) -> None:
+        """Write one HTML file that evaluates the model wherever it is opened."""
+        text = page_of(self._kind, self.field, self.about, self._title)
+        write_bytes(Path(path), text.encode(errors="replace"))
+
+    @property
+    def _title(self) -> str:
+        return str(self.config.get("title") or f"{self.kind}, {self.mapping}")
+
+    def _repr_html_(self) -> str:
+        """In a notebook: what it is, how good it is, and a picture if there is one."""
+        about = self.about | {"metrics": self.metrics}
+        parts = [notebook.heading(self._title)]
+        parts.append(notebook.table(page_facts(self.field, about, None)))
+        shown = _preview(self)
+        if shown is not None:
+            parts.append(notebook.picture(shown, "the model's preview"))
+        return "".join(parts)
+
     def __repr__(self) -> str:
         scores = ", ".join(f"{k} {v:.4g}" for k, v in self.metrics.items())
         many = f", {self.members} members" if self.members > 1 else ""
@@ -231,6 +258,26 @@ def model_of(field: Field, about: dict[str, Any], folder: Path) -> Model:
     found = metrics if isinstance(metrics, Mapping) else {}
     facts = {k: v for k, v in about.items() if k not in _OF_THE_FILE}
     return Model(field, facts | {"folder": str(folder)}, dict(found))
+
+
+def _preview(model: Model) -> bytes | None:
+    """A small PNG of a model, if one is at hand."""
+    from .export.normals import png_of
+    from .plot.style import png_bytes
+
+    if model.evaluation is not None:
+        found = model.evaluation.preview()
+        if not isinstance(found, np.ndarray):
+            return png_bytes(found)
+    elif model.kind in ("image", "ct"):
+        low, high = range_of(model.about)
+        found = (model.render(resolution=PREVIEW) - low) / (high - low)
+    else:
+        return None
+    byte = quantise(found, 8)
+    if byte.ndim == 3 and byte.shape[2] not in (3, 4):
+        byte = byte[..., 0]
+    return png_of(byte)
 
 
 _OF_THE_FILE = ("format", "output", "trains", "gains", "activation", "members")

@@ -67,6 +67,10 @@ class Page:
             "location.protocol !== 'about:' && document.readyState === 'complete'"
         )
 
+    def leave(self) -> None:
+        """To an empty page: one that was served asks nothing more."""
+        self.call("Page.navigate", url="about:blank")
+
     def look(self, width: int, height: int = 800, *, dark: bool = False) -> None:
         """A window of this size and scheme."""
         self.call(
@@ -77,8 +81,8 @@ class Page:
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
     def screenshot(self, path: Path) -> None:
-        """The whole page as a PNG."""
-        found = self.call("Page.captureScreenshot", captureBeyondViewport=True)
+        """What is in the window, as a PNG."""
+        found = self.call("Page.captureScreenshot")
         path.write_bytes(base64.b64decode(found["data"]))
 
     def key(self, key: str) -> None:

@@ -205,6 +205,19 @@ def test_a_slice_of_ct_is_a_picture(page, tmp_path):
     assert np.abs(seen[..., 0] - want).max() < TOLERANCE
 
 
+def test_values_at_points_are_seen_over_their_range(page, tmp_path):
+    field = draw(2, 1, output="identity")
+    place = {"origin": [0.0, 0.0], "longest": 1.0}
+    address, model = written(tmp_path, field, task="points", **place)
+    opened(page, address)
+    seen = canvas(page)
+    low, high = page.evaluate("passband.data.view.window")
+    n = len(seen)
+    at = pixels(n, n, 1 / n, 0.0)[:, :2]
+    want = (model(at).reshape(n, n) - low) / (high - low)
+    assert np.abs(seen[..., 0] - np.clip(want, 0, 1)).max() < TOLERANCE
+
+
 def test_a_signal_is_drawn_and_heard(page, tmp_path):
     field = draw(1, 1, "gaussian:20,m=32", output="identity")
     ends = {"low": -1.0, "high": 1.0, "rate": 8000.0}

@@ -221,3 +221,26 @@ def write_tiff(path: Path, values: Shaped[np.ndarray, "h w c"]) -> None:
         compression="zlib",
         metadata=None,
     )
+
+
+def write_tiff_stack(
+    path: Path,
+    values: Shaped[np.ndarray, "pages h w"],
+    *,
+    spacing: tuple[float, float, float],
+    unit: str,
+) -> None:
+    """Write float32 slices as the pages of one TIFF, their spacing as ImageJ has it.
+
+    Args:
+        spacing: from page to page, row to row and column to column.
+        unit: of these lengths.
+    """
+    apart, down, across = spacing
+    tifffile.imwrite(
+        path,
+        values.astype(np.float32),
+        imagej=True,
+        resolution=(1 / across, 1 / down),
+        metadata={"axes": "ZYX", "spacing": apart, "unit": unit},
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import notebook
 from ..atomic_write import make_folder, write_bytes
 from ..errors import InputError
 from ..export.compare_page import compare_page
@@ -199,6 +200,17 @@ class Comparison:
 
     def __repr__(self) -> str:
         return self.table()
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the table, the best row in bold, and the strip."""
+        head, *lines = self.cells()
+        best = [k for k, row in enumerate(self.rows) if row.best]
+        parts = [notebook.table(lines, head=head, bold=best)]
+        parts.append(notebook.paragraph(self.summary()))
+        if self.pictured:
+            strip = png_bytes(self.figure())
+            parts.append(notebook.picture(strip, "what each method made of it", 900))
+        return "".join(parts)
 
 
 def refuse_to_overwrite(place: Path, overwrite: bool) -> None:

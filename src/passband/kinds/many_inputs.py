@@ -10,7 +10,7 @@ from ..errors import InputError
 from ..file_gate import allowing, read_text
 
 if TYPE_CHECKING:
-    from .kind import Kind
+    from .kind import Kind, Listener
 
 
 @dataclasses.dataclass(frozen=True, eq=False, slots=True)
@@ -62,9 +62,35 @@ def sources_of(
     ]
 
 
+def in_parts(
+    cls: "type[Kind]", sources: Sequence[Source], asked: Any, listener: "Listener"
+) -> list[Source]:
+    """The inputs, those that are several (`Kind.parts`) one by one."""
+    found: list[Source] = []
+    for source in sources:
+        loads: dict[str, Callable[[Any], Kind]] = {}
+        if source.path is not None:
+            with allowing(asked.max_input):
+                own = dataclasses.replace(asked, file=source.path)
+                loads = cls.parts(own, listener)
+        found += [
+            Source(f"{source.name}-{name}", source.path, _part(load))
+            for name, load in loads.items()
+        ] or [source]
+    return [dataclasses.replace(one, place=place) for place, one in enumerate(found)]
+
+
 def source_of(cls: "type[Kind]", path: str) -> Source:
     """The input of one file."""
     return Source(Path(path).stem, path, _reader(cls))
+
+
+def _part(load: "Callable[[Any], Kind]") -> "Callable[[Any, Any], Kind]":
+    def of_the_source(path: str, asked: Any) -> "Kind":
+        del path
+        return load(asked)
+
+    return of_the_source
 
 
 def _reader(cls: "type[Kind]") -> "Callable[[Any, Any], Kind]":

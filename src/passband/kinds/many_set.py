@@ -17,7 +17,7 @@ from ..train.processes import ALONE, Heartbeat, Processes, wait_for
 from ..train.set_folder import Part, SetFolder
 from .kind import SILENT, Kind, Listener
 from .many import fit_sources
-from .many_inputs import Source
+from .many_inputs import Source, in_parts
 from .many_options import ManyOptions
 from .many_pictures import pictures_of
 from .many_plan import SetPlan, settle
@@ -52,6 +52,7 @@ def fit_set(
     """
     many = many or ManyOptions()
     begun = time.perf_counter()
+    sources = in_parts(cls, sources, asked, listener)
     run = f"{time.time():.6f}"
     folder = SetFolder(place)
     if resume and overwrite:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..json_text import to_json
+from ..notebook import heading, paragraph, table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,6 +86,20 @@ class Choice:
             return [("an octave less", self.half), ("one more", self.twice)]
         return [("half of it", self.half), ("twice", self.twice)]
 
+    def _repr_html_(self) -> str:
+        """In a notebook: the scale, how sure it is, and every scale that was tried."""
+        known = [f"{k} costs {v:.2f} dB" for k, v in self.sides() if v is not None]
+        parts = [heading(f"{self.mapping}, chosen for {self.given}")]
+        parts += [paragraph(text) for text in (*known, *self.caveats())]
+        if self.curves:
+            last = self.curves[-1]
+            levels = zip(self.words, last.mean, self.cost, strict=True)
+            rows = [(w, _two(level), _two(cost)) for w, level, cost in levels]
+            head = ("mapping", f"held-out {self.held}, dB", "below the best, dB")
+            top = [k for k, cost in enumerate(self.cost) if cost == 0]
+            parts.append(table(rows, head=head, bold=top))
+        return "".join(parts)
+
     def summary(self) -> str:
         """For people: what, how sure, at which cost."""
         lines = [f"{self.mapping}: chosen for `{self.given}`"]
@@ -93,6 +108,10 @@ class Choice:
             lines.append(f"  {', '.join(known)} of held-out {self.held}")
         lines += [f"  {note}" for note in self.caveats()]
         return "\n".join(lines)
+
+
+def _two(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 def rank_agreement(a: np.ndarray, b: np.ndarray) -> float | None:

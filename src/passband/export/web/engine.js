@@ -11,24 +11,30 @@ class Engine {
     this.workers = [];
     this.waiting = [];
     this.pending = 0;
+    this.tile = 8192; // points of a job
     this.backend = "";
     this.pace = 0; // points a millisecond of one worker
     this.ready = this.begin();
   }
 
   async begin() {
-    for (const data of Object.values(this.networks)) {
-      data.numbers ??= numbersOf(data.weights);
-    }
     const first = Object.keys(this.networks)[0], asked = this.options.backend;
+    const { server } = this.options;
+    if (server) {
+      // Python evaluates what it can, this page the rest.
+      for (let k = 0; k < 2; k++) this.workers.push({ url: server.url, jobs: server.jobs, known: new Set() });
+      this.tile = 65536;
+    }
     const names = asked ? [asked, "script"] : ["WebGL", "WebAssembly", "script"];
     const one = this.hire(names);
     this.backend = (await this.ask(one, first, null)).backend;
+    if (server) for (const worker of this.workers) if (!worker.url) worker.not = server.jobs;
     if (this.backend !== "WebGL") {
       const cores = Math.max(1, Math.min(8, navigator.hardwareConcurrency || 2));
       const others = asked ? names : ["WebAssembly", "script"];
-      for (let k = 1; k < cores; k++) this.hire(others);
+      for (let k = 1; k < cores; k++) this.hire(others).not = server?.jobs;
     }
+    if (server) this.backend = `${server.name}, and ${this.backend} here`;
     this.next();
     return this.backend;
   }
@@ -47,9 +53,19 @@ class Engine {
     return worker;
   }
 
+  async remote(worker, job) {
+    const began = performance.now();
+    const answer = await fetch(worker.url, { method: "POST", body: JSON.stringify(job) });
+    if (!answer.ok) throw new Error(await answer.text());
+    const result = new Float32Array(await answer.arrayBuffer());
+    return { result, ms: performance.now() - began };
+  }
+
   ask(worker, name, job) {
+    if (worker.url) return this.remote(worker, job);
     const fresh = !worker.known.has(name), network = fresh ? this.networks[name] : undefined;
     worker.known.add(name);
+    if (network) network.numbers ??= numbersOf(network.weights);
     if (worker.local) {
       if (network) worker.local.set(name, new Evaluator(network, ["WebAssembly", "script"]));
       const net = worker.local.get(name), began = performance.now();
@@ -79,6 +95,8 @@ class Engine {
   async next() {
     for (const worker of this.workers) {
       if (worker.busy || !this.queue.length || !this.backend) continue;
+      const { type } = this.queue[0].job;
+      if (worker.jobs ? !worker.jobs.includes(type) : worker.not?.includes(type)) continue;
       if (this.queue[0].pass !== this.pass && this.fresh) continue;
       const task = this.queue.shift();
       this.pass = task.pass;

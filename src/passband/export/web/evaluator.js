@@ -351,17 +351,25 @@ function wasmModule(d, fused) {
   ]);
 }
 
+// One module for all networks of d coordinates: it is optimised once, while it runs.
+const modules = new Map();
+function compiled(d) {
+  if (!modules.has(d)) {
+    const bytes = [true, false].map((fused) => wasmModule(d, fused)).find((b) => WebAssembly.validate(b));
+    modules.set(d, bytes ? new WebAssembly.Module(bytes) : null);
+  }
+  return modules.get(d);
+}
+
 function wasmBackend(net) {
-  if (typeof WebAssembly === "undefined") return null;
-  const bytes = [true, false].map((fused) => wasmModule(net.d, fused))
-    .find((b) => WebAssembly.validate(b));
-  if (!bytes) return null;
+  const module = typeof WebAssembly === "undefined" ? null : compiled(net.d);
+  if (!module) return null;
   const blocks = 8, size = blocks * net.widest * BLOCK;
   const fourier = net.encoding.type === "fourier";
   const need = 2 * size + blocks * BLOCK * net.d + 64 + (fourier ? net.encoding.m * (net.d + 1) : 0)
     + net.layers.reduce((sum, l) => sum + l.W.length + l.b.length, 0);
   const memory = new WebAssembly.Memory({ initial: Math.ceil((need * 4 + 64) / 65536) + 1 });
-  const run = new WebAssembly.Instance(new WebAssembly.Module(bytes), { e: { m: memory } }).exports;
+  const run = new WebAssembly.Instance(module, { e: { m: memory } }).exports;
   const heap = new Float32Array(memory.buffer);
   let at = 0;
   const place = (n) => { const here = at; at += up4(n); return here; };

@@ -32,8 +32,9 @@ def model_page(
     *,
     options: Mapping[str, Any] | None = None,
     more: Iterable[str] = (),
-    connect: str = "'none'",
+    data: Mapping[str, Any] | None = None,
     scripts: Iterable[str] = (),
+    **document: str,
 ) -> str:
     """The HTML of a model.
 
@@ -41,8 +42,9 @@ def model_page(
         entries: facts to state, (name, value).
         options: of the engine: `backend` names the one to use.
         more: further parts of the body.
-        connect: whom the page may ask for more.
+        data: what scripts find besides.
         scripts: to run behind the viewers.
+        document: `connect` and `footer` of `page`.
     """
     label = f"{title}, as the network has it"
     body = [
@@ -55,9 +57,10 @@ def model_page(
         '<p class="note">Everything on the stage is computed here, by '
         '<span id="backend">a script</span>, from the weights of the network.</p>',
     ]
-    data = {
+    content = {
+        **(data or {}),
         "view": {"type": view.type, "label": label, **view.geometry},
         "network": network_data(field),
         "options": dict(options or {}),
     }
-    return page(title, body, data, (*SCRIPTS, *scripts), connect=connect)
+    return page(title, body, content, (*SCRIPTS, *scripts), **document)

@@ -11,10 +11,11 @@ from ...version import __version__
 
 # Nothing is fetched: scripts are in the page, workers are made of them.
 POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; "
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob: {images}; "
     "script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src blob:; "
     "connect-src {connect}"
 )
+FOOTER = "this file is all there is of the page, and it asks nobody for more."
 EVALUATOR = ("evaluator.js", "jobs.js")
 """What workers run."""
 
@@ -26,6 +27,7 @@ def page(
     scripts: Iterable[str],
     *,
     connect: str = "'none'",
+    footer: str = FOOTER,
 ) -> str:
     """A whole document.
 
@@ -33,10 +35,12 @@ def page(
         data: what the scripts read from the element `data`.
         scripts: files of this folder, run in this order behind the evaluator.
         connect: whom it may ask for more (a policy's `connect-src`).
+        footer: what it says at its end.
     """
     evaluator = "\n".join(map(source, EVALUATOR))
     others = "\n".join(map(source, ("engine.js", *scripts)))
-    policy = POLICY.format(connect=connect)
+    images = "" if connect == "'none'" else connect
+    policy = POLICY.format(connect=connect, images=images)
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -52,8 +56,7 @@ def page(
             "<body>",
             "<main>",
             *body,
-            f"<footer>passband {escape(__version__)}; this file is all there is of the "
-            "page, and it asks nobody for more.</footer>",
+            f"<footer>passband {escape(__version__)}; {escape(footer)}</footer>",
             "</main>",
             f'<script type="application/json" id="data">{as_json(data)}</script>',
             f'<script id="evaluator">{evaluator}</script>',

@@ -100,13 +100,19 @@ function gestures(canvas, { onDrag, onZoom, onReset, onHover }) {
   });
 }
 
-// Make a canvas as many device pixels as it has on the screen; true if that is new.
+// Make a canvas as many device pixels as it has on the screen; true if that is new. What
+// it showed is stretched until it is drawn again.
 function fitCanvas(canvas, aspect, most = 1600) {
   const width = Math.round(clamp(canvas.clientWidth * (window.devicePixelRatio || 1), 64, most));
   const height = Math.max(1, Math.round(width / aspect));
   if (canvas.width === width && canvas.height === height) return false;
+  const before = document.createElement("canvas");
+  before.width = canvas.width;
+  before.height = canvas.height;
+  before.getContext("2d").drawImage(canvas, 0, 0);
   canvas.width = width;
   canvas.height = height;
+  canvas.getContext("2d").drawImage(before, 0, 0, width, height);
   return true;
 }
 
@@ -185,7 +191,7 @@ class Panel {
         across: plane.across.map((x) => x * step / this.zoom),
         down: plane.down.map((x) => x * step / this.zoomDown),
       };
-      return tiles(job, rows, columns, 8192).map((part) => ({
+      return tiles(job, rows, columns, engine.tile).map((part) => ({
         name: this.name, job: part, pass, points: columns * (part.to - part.from),
         then: (values) => this.show(values, part, picture, step),
       }));

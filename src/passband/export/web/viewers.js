@@ -181,7 +181,7 @@ class SeriesViewer {
   async sample(from, span, count) {
     const { view } = this, c = view.channels, out = new Float32Array(count * c);
     const job = { type: "plane", columns: 1, origin: [from * view.step], across: [0], down: [span * view.step / count] };
-    await this.engine.start(tiles(job, count, 1, 8192).map((part) => ({
+    await this.engine.start(tiles(job, count, 1, this.engine.tile).map((part) => ({
       name: "model", job: part, pass: 0, points: part.to - part.from,
       then: (values) => out.set(values, part.from * c),
     })));
@@ -297,7 +297,7 @@ class Turned {
       const rows = Math.max(1, Math.round(columns / this.aspect));
       const still = columns === this.finest, picture = new ImageData(columns, rows);
       const { job, work } = this.job(columns, rows, !still);
-      return tiles({ ...job, columns }, rows, columns * work, 16384).map((part) => ({
+      return tiles({ ...job, columns }, rows, columns * work, 2 * this.engine.tile).map((part) => ({
         name: "model", job: part, pass, points: columns * (part.to - part.from) * work,
         then: (values) => this.show(values, part, picture),
       }));
@@ -386,7 +386,9 @@ class SceneViewer extends Turned {
     super(view, engine, stage, say, { aspect: view.size[1] / view.size[0], label: view.label });
   }
 
-  get finest() { return Math.min(this.canvas.width, this.view.size[1], 200); }
+  get finest() {
+    return this.engine.options.server ? this.canvas.width : Math.min(this.canvas.width, this.view.size[1], 200);
+  }
 
   reset() {
     this.pose = this.view.poses[0].map((row) => [...row]);
