@@ -144,6 +144,11 @@ def oriented(
     return np.ascontiguousarray(values)
 
 
+def write_png_to(stream: io.BytesIO, values: Shaped[np.ndarray, "..."]) -> None:
+    """Write uint8 pixels, (rows, cols) or (rows, cols, channels), into memory."""
+    Pillow.fromarray(np.ascontiguousarray(values)).save(stream, format="PNG")
+
+
 def write_png(path: Path, values: Shaped[np.ndarray, "h w c"]) -> None:
     """Write uint8 or uint16 pixels of 1 to 4 channels."""
     if values.dtype == np.uint8:

@@ -31,7 +31,7 @@ from .defaults import (
     resolve,
     start_at,
 )
-from .image_stacks import PicturesInStacks
+from .image_stacks import PicturesInStacks, colours
 from .kind import (
     SILENT,
     Evaluation,
@@ -216,7 +216,7 @@ class ImageKind(Kind, PicturesInStacks):
             spread=spread_of(
                 apart, unit, unit * prediction, unit * truth, channels=True
             ),
-            shown=lambda: Shown(_colours(prediction), _colours(truth), made.pictures),
+            shown=lambda: Shown(colours(prediction), colours(truth), made.pictures),
         )
 
     def facts(self) -> dict[str, Any]:
@@ -237,7 +237,7 @@ class ImageKind(Kind, PicturesInStacks):
 
         def judged(seen: np.ndarray, bytes: int | None = None) -> Reconstruction:
             seen = np.clip(seen, 0, 1).astype(np.float32)
-            shown = Shown(_colours(seen), _colours(truth))
+            shown = Shown(colours(seen), colours(truth))
             return Reconstruction(task.scores(seen), shown, bytes)
 
         def jpeg() -> Reconstruction | None:
@@ -276,11 +276,6 @@ class ImageKind(Kind, PicturesInStacks):
             np.zeros(2), np.full(2, 1 / max(h, w)), np.zeros(2),
             "column and row of the fitted picture, in pixels",
         )  # fmt: skip
-
-
-def _colours(picture: np.ndarray) -> np.ndarray:
-    """Grey, or three colours: what a figure shows of any picture."""
-    return picture[..., 0] if picture.shape[2] < 3 else picture[..., :3]
 
 
 def stride(pixels: int, most: int | None = None, side: int | None = None) -> int:

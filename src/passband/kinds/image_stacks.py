@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import jax
@@ -11,12 +11,13 @@ import numpy as np
 
 from ..data.images import Image
 from ..field import Field
-from ..tasks.image import ImageTask, image_task
+from ..tasks.image import ImageTask, image_task, render
 from ..tasks.stack_scores import stack_scores
 from .defaults import modern
 from .in_stacks import InStacks, Judged
 from .kind import Training
 from .options import ImageOptions
+from .shown import Shown
 
 AMONG_MANY = ((64**2, 64, 200, 5e-3), (256**2, 128, 300, 3e-3))
 """Pixels up to which so many channels, steps and such a rate of Muon are enough for a
@@ -69,7 +70,7 @@ class PicturesInStacks(InStacks):
         kinds: Sequence["PicturesInStacks"],
         tasks: Sequence[Any],
         field: Field,
-    ) -> Callable[[], list[Judged]] | None:
+    ) -> list[Judged] | None:
         first = tasks[0]
         if not isinstance(first, ImageTask) or first.train is not None:
             return None
@@ -82,14 +83,16 @@ class PicturesInStacks(InStacks):
         )
         levels, alike = stack_scores(field, pixels, low, high)
 
-        def judged() -> list[Judged]:
-            scores = zip(kinds, levels.tolist(), alike.tolist(), strict=True)
-            return [
-                Judged({"psnr": p, "psnr_train": p, "ssim": s}, kind.facts())
-                for kind, p, s in scores
-            ]
+        scores = zip(kinds, levels.tolist(), alike.tolist(), strict=True)
+        return [
+            Judged({"psnr": p, "psnr_train": p, "ssim": s}, kind.facts())
+            for kind, p, s in scores
+        ]
 
-        return judged
+    def pictured(self, field: Field) -> Shown:
+        h, w, _ = self.image.values.shape
+        seen = render(field, (h, w), (h, w))
+        return Shown(colours(seen), colours(self.image.normalised()))
 
 
 @functools.cache
@@ -98,3 +101,8 @@ def _structure(batch: int | None) -> Any:
     image = Image(np.zeros((2, 2, 1), np.uint8), 0.0, 1.0, "")
     task = image_task(image)
     return jax.tree.structure(dataclasses.replace(task, batch=batch))
+
+
+def colours(picture: np.ndarray) -> np.ndarray:
+    """Grey, or three colours: what a figure shows of any picture."""
+    return picture[..., 0] if picture.shape[2] < 3 else picture[..., :3]

@@ -5,11 +5,12 @@ has, and judged one field after the other.
 """
 
 import abc
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from ..field import Field
 from .options import TrainOptions
+from .shown import Shown
 
 
 class Judged(NamedTuple):
@@ -39,10 +40,14 @@ class InStacks(abc.ABC):
     @abc.abstractmethod
     def judge_stack(
         cls, kinds: Sequence[Any], tasks: Sequence[Any], field: Field
-    ) -> Callable[[], list[Judged]] | None:
-        """Evaluate a stack of fields, and give what works out their metrics on the
-        host; None where these have to be judged one by one.
+    ) -> list[Judged] | None:
+        """Judge a stack of fields by one program; None where these have to be judged
+        one by one.
 
         Args:
             field: with a leading axis.
         """
+
+    @abc.abstractmethod
+    def pictured(self, field: Field) -> Shown:
+        """The field on the data's own grid, beside the truth, and nothing else."""

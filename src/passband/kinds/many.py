@@ -22,11 +22,12 @@ from ..train.memory import budget, bytes_of_run
 from ..train.optimisers import optimiser
 from ..train.schedules import schedule
 from ..train.set_folder import Part
+from .in_stacks import Judged
 from .kind import SILENT, Listener, Network, Training
 from .many_inputs import Source
 from .many_plan import SetPlan
 from .many_read import Failed, Ready, read_ahead
-from .many_write import failures_of, judge, write_stack, writer
+from .many_write import failures_of, judge, judge_together, write_stack, writer
 
 STACK_POINTS = 2**22
 """Points of a step of all fields of a stack together: more are no faster."""
@@ -52,6 +53,22 @@ class Progress:
     def fail(self, failed: Failed) -> None:
         self.failed.append(failed)
         self.listener.say(f"failed: {failed.source.name}: {failed.error}")
+
+    first: tuple[float, int] | None = None
+    """When the first stack was trained, and how many fields it had."""
+
+    def add(self, count: int) -> None:
+        """So many more fields are trained."""
+        self.done += count
+        self.first = self.first or (time.perf_counter(), self.done)
+        self.tell()
+
+    def steady(self) -> float | None:
+        """Fields a second since the first stack, which compiles what the others use."""
+        if self.first is None or self.done == self.first[1]:
+            return None
+        spent = time.perf_counter() - self.first[0]
+        return (self.done - self.first[1]) / max(spent, 1e-9)
 
     def tell(self, more: str = "") -> None:
         spent = time.perf_counter() - self.begun
@@ -130,7 +147,8 @@ class _Runner:
         """Fit inputs of one shape; too many for the device are halved."""
         self.progress.tell(f"; training {len(stack)} at once")
         try:
-            done = self._trained(stack, size)
+            filled, done = self._trained(stack, size)
+            judged = judge_together(filled, done.field)
         except (RuntimeError, MemoryError, ValueError) as error:  # XLA's among them
             if "RESOURCE_EXHAUSTED" not in str(error) or len(stack) == 1:
                 for one in stack:
@@ -140,9 +158,10 @@ class _Runner:
             for some in (stack[:half], stack[half:]):
                 self.train(some, half)
             return
-        self._leave(stack, done)
+        self._leave(stack, done, judged)
 
-    def _trained(self, stack: list[Ready], size: int) -> Stacked:
+    def _trained(self, stack: list[Ready], size: int) -> tuple[list[Ready], Stacked]:
+        """Train a stack, filled up to the size of a program that there is."""
         first = stack[0].training
         group = stack[0].group
         devices = jax.local_device_count()
@@ -166,10 +185,11 @@ class _Runner:
             every=_every(first.steps),
             precision=first.precision,
         )
-        return train_stack(
+        done = train_stack(
             [one.task for one in filled], fields, config, keys=keys,
             lrs=[rate] * runs, optimiser=moves,
         )  # fmt: skip
+        return filled, done
 
     def _begin(self, one: Ready) -> tuple[Field, jax.Array]:
         """The field of an input before its first step, and the key of its batches; one
@@ -184,23 +204,24 @@ class _Runner:
             self._drawn[name] = draw(training, network, first), key
         return self._drawn[name]
 
-    def _leave(self, stack: list[Ready], done: Stacked) -> None:
-        """Judge the fields and write those that are good."""
+    def _leave(
+        self, stack: list[Ready], done: Stacked, judged: Sequence[Judged] | None
+    ) -> None:
+        """Hand the good fields over to be written."""
         why = failures_of(done, len(stack))
         good = [k for k in range(len(stack)) if k not in why]
         for k, error in why.items():
             self.progress.fail(Failed(stack[k].source, error))
         if not good:
             return
-        field = jax.tree.map(lambda leaf: leaf[np.asarray(good)], done.field)
+        field = done.field
+        if len(good) < len(field.mlp.biases[0]):
+            field = jax.tree.map(lambda leaf: leaf[np.asarray(good)], field)
         kept = [stack[k] for k in good]
-        judged = judge(kept, field)
-        self.progress.done += len(kept)
-        self.progress.tell()
-        each = done.seconds / len(stack)
-
-        part, plan = self.part, self.plan
-        self.write(lambda: write_stack(part, plan, kept, field, judged(), each))
+        scores = judge(kept, field) if judged is None else [judged[k] for k in good]
+        self.progress.add(len(kept))
+        part, plan, each = self.part, self.plan, done.seconds / len(stack)
+        self.write(lambda: write_stack(part, plan, kept, field, scores, each))
 
 
 def _every(steps: int) -> int:

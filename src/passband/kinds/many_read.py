@@ -96,7 +96,7 @@ def ready(source: Source, plan: SetPlan) -> Ready | Failed:
         training = plan.training(kind, asked)
         task = kind.host_task(training) if isinstance(kind, InStacks) else None
         if task is None:
-            with _on_host():
+            with on_host():
                 task = jax.tree.map(_host_array, kind.task(training))
         return Ready(source, kind, training, task, kind.hashes(kind.options)[0])
     except Exception as error:  # whatever it is, it costs this input alone
@@ -104,7 +104,7 @@ def ready(source: Source, plan: SetPlan) -> Ready | Failed:
 
 
 @contextlib.contextmanager
-def _on_host() -> Iterator[None]:
+def on_host() -> Iterator[None]:
     """Arrays are made beside the CPU, from where a whole stack goes to the device."""
     try:
         [host, *_] = jax.local_devices(backend="cpu")

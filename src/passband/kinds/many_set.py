@@ -89,6 +89,7 @@ def fit_set(
         with contextlib.suppress(FileNotFoundError):
             (part.path / "done.json").unlink()
         progress = fit_sources(left, plan, part, stack=many.stack, listener=listener)
+        steady = progress.steady()
         mine = {"run": run, "fitted": progress.done, "failed": len(progress.failed)}
         part.write_done(mine)
         if processes.index:
@@ -101,6 +102,7 @@ def fit_set(
         result = _result(rows, plan, sources, lost) | {
             "seconds": round(time.perf_counter() - begun, 3),
             "fitted_now": fitted,
+            "steady_fields_per_second": steady,
             "processes": processes.count,
             "out": str(place),
         }

@@ -93,22 +93,25 @@ def failures_of(done: Stacked, count: int) -> dict[int, str]:
     return why
 
 
-def judge(kept: Sequence[Ready], field: Field) -> Callable[[], Sequence[Judged]]:
-    """What works out metrics and facts of fields, on the host if possible."""
-    cls = type(kept[0].kind)
-    if issubclass(cls, InStacks):
-        found = cls.judge_stack(
-            [one.kind for one in kept], [one.task for one in kept], field
-        )
-        if found is not None:
-            return found
+def judge_together(stack: Sequence[Ready], field: Field) -> Sequence[Judged] | None:
+    """Metrics and facts of a whole stack by one program, where its kind has one."""
+    cls = type(stack[0].kind)
+    if not issubclass(cls, InStacks):
+        return None
+    return cls.judge_stack(
+        [one.kind for one in stack], [one.task for one in stack], field
+    )
+
+
+def judge(kept: Sequence[Ready], field: Field) -> list[Judged]:
+    """Metrics and facts of fields, one after the other."""
     judged = []
     for k, one in enumerate(kept):
         own = jax.tree.map(lambda leaf, k=k: jnp.asarray(leaf[k]), field)
         task = jax.tree.map(jnp.asarray, one.task)
         found = one.kind.evaluate(task, own, one.training)
         judged.append(Judged(found.metrics, found.about))
-    return lambda: judged
+    return judged
 
 
 def _finished(kinds: Sequence[Kind], field: Field) -> Field:

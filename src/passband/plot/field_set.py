@@ -1,6 +1,5 @@
-"""A set of fields at a glance: how its scores are distributed, and its ends."""
+"""Fields of a set side by side, each below the truth."""
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,29 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDE, HIGH = 8.0, 2.4
 COLOUR = FAMILY_COLOURS["gaussian"]
 PANEL, GAP, MARGIN, HEAD, BETWEEN = 1.55, 0.12, 0.12, 0.42, 0.06
-
-
-@styled
-def distribution(values: Sequence[float], name: str) -> "Figure":
-    """A histogram of a metric; the median is marked, scores of exact fits left out."""
-    found = np.asarray([v for v in values if math.isfinite(v)], np.float64)
-    figure = new_figure(WIDE, HIGH)
-    axes = axes_at(figure, 0.6, 0.2, WIDE - 0.8, HIGH - 0.75)
-    if len(found):
-        bins = int(np.clip(2 * len(found) ** (1 / 3), 5, 60))
-        axes.hist(found, bins=bins, color=COLOUR, edgecolor="white", linewidth=0.4)
-        axes.set_ylim(top=1.2 * axes.get_ylim()[1])
-        middle = float(np.median(found))
-        axes.axvline(middle, color=INK, lw=1.2)
-        axes.annotate(f" median {middle:.4g}", (middle, 0.93), color=INK, fontsize=9,
-                      xycoords=("data", "axes fraction"))  # fmt: skip
-    axes.set_xlabel(name)
-    axes.set_ylabel("fields")
-    axes.yaxis.get_major_locator().set_params(integer=True)  # pyright: ignore
-    return figure
 
 
 class Pair(NamedTuple):

@@ -211,7 +211,7 @@ def train_stack(
     for before, done in itertools.pairwise([0, *ends]):
         take, length = made[done - before], done - before
         state, found = take(task, state, axes, optimiser, length)
-        found = np.asarray(found[-1])  # waits
+        found = np.asarray(found)[-1]  # waits
         losses.append(found.mean(axis=-1) if found.ndim > 1 else found)
         count(fields[0], tasks[0].step_points, (done - before) * len(tasks))
         if on_entry is not None:

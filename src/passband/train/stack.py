@@ -52,9 +52,15 @@ class Part(NamedTuple):
                 task, state = jax.device_put((task, state), everywhere)
             return task, state, None
         task, axes = stack(self.tasks)
-        state = together(self.states)
-        moments = jax.vmap(lambda field: init_moments(field, optimiser))(state.field)
-        state = dataclasses.replace(state, moments=moments)
+        first, runs = self.states[0], len(self.states)
+        if all(state is first for state in self.states):
+            # One beginning for all: nothing has to be compiled for this many runs.
+            moments = init_moments(first.field, optimiser)
+            state = repeated(dataclasses.replace(first, moments=moments), runs)
+        else:
+            state = together(self.states)
+            moments = jax.vmap(lambda f: init_moments(f, optimiser))(state.field)
+            state = dataclasses.replace(state, moments=moments)
         task, state = _spread(task, axes, state, len(self.states))
         return task, state, axes
 
@@ -123,6 +129,18 @@ def together(trees: Sequence[PyTree]) -> PyTree:
     return jax.tree.map(lambda *leaves: _together(leaves), *trees)
 
 
+def repeated(tree: PyTree, count: int) -> PyTree:
+    """One tree so many times along a leading run axis."""
+
+    def repeat(leaf: Any) -> Any:
+        if _is_key(leaf):
+            return _together([leaf] * count)
+        host = np.asarray(leaf)
+        return jnp.asarray(np.broadcast_to(host, (count, *host.shape)))
+
+    return jax.tree.map(repeat, tree)
+
+
 def unstack(tree: PyTree, count: int) -> list[PyTree]:
     """The first so many runs of a stack, one by one."""
     leaves, structure = jax.tree.flatten(tree)
@@ -142,7 +160,11 @@ def _axes(tasks: Sequence[Task]) -> list[int | None]:
 def _together(leaves: Sequence[Array | np.ndarray]) -> Array:
     """Arrays along a new first axis; on the host, where no shape has to be compiled."""
     if _is_key(leaves[0]):
-        return jnp.stack(list(leaves))
+        # By their numbers: a concatenation of a thousand keys takes seconds to compile.
+        seen = {id(key): np.asarray(jax.random.key_data(key)) for key in leaves}
+        data = np.stack([seen[id(key)] for key in leaves])
+        impl = jax.random.key_impl(leaves[0])
+        return jax.random.wrap_key_data(jnp.asarray(data), impl=impl)
     return jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))
 
 
