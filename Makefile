@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint format campaign hashes sbom release clean
+.PHONY: demo test test-all lint format docs campaign hashes sbom package release clean
 
 demo: $(VENV)/.installed
 	$(BIN)/passband demo --overwrite
@@ -15,14 +15,18 @@ test-all: lint
 	PASSBAND_TESTS=all $(BIN)/pytest
 
 lint: $(VENV)/.installed-dev
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks website
+	$(BIN)/ruff format --check src tests benchmarks website
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
 format: $(VENV)/.installed-dev
-	$(BIN)/ruff check --fix src tests benchmarks
-	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks website
+	$(BIN)/ruff format src tests benchmarks website
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/python website/build.py
+	$(BIN)/python website/check.py
 
 campaign: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/campaign.py
@@ -34,6 +38,11 @@ hashes: $(VENV)/.installed
 sbom: $(VENV)/.installed
 	mkdir -p dist
 	$(BIN)/python release/sbom.py > dist/sbom.json
+
+package: $(VENV)/.installed-dev
+	rm -rf build/dist
+	$(BIN)/python -m hatchling build -d build/dist
+	$(BIN)/python release/check.py build/dist --install
 
 release:
 	$(PYTHON) -m venv build/venv
@@ -47,6 +56,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
 	touch $@
 
 clean:

@@ -1,8 +1,8 @@
 """CT of real scanners: the network beside the classical methods, on views held out.
 
     python benchmarks/instruments_ct.py [--sets tooth,disc,wedge] [--steps N]
-                                        [--batch POINTS] [--prior tv:WEIGHT] [--json FILE]
-                                        [--pictures DIR]
+                                        [--batch POINTS] [--prior tv:WEIGHT]
+                                        [--json FILE] [--pictures DIR]
 
 `PASSBAND_DATA` names the folder with `real/ct_parallel_tooth` (tomopy's tooth.h5) and
 `real/ct_fan_htc2022` (disc tb of the Helsinki Tomography Challenge 2022).

@@ -38,6 +38,8 @@ SLOW = (
     "test_members_go_all_the_way[shape]",
     "test_members_go_all_the_way[nerf]",
     "test_a_field_of_a_set_is_that_of_a_fit_alone[measured]",
+    "test_a_field_of_a_set_is_that_of_a_fit_alone[mri]",
+    "test_a_field_of_a_set_is_that_of_a_fit_alone[signal]",
     "test_a_field_of_a_set_is_that_of_a_fit_alone[shape]",
     "test_a_field_of_a_set_is_that_of_a_fit_alone[nerf]",
     "test_frequencies_follow_the_flow_of_the_whole_grid[sides2-options2]",

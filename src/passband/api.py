@@ -364,7 +364,7 @@ def _source(place: int, item: Any, cls: type[Kind]) -> Source:
     if isinstance(item, str | Path):
         return dataclasses.replace(source_of(cls, str(item)), place=place)
 
-    def load(asked: Any) -> Kind:
+    def load(path: None, asked: Any) -> Kind:
         if isinstance(item, Kind):  # read with its own options, trained with the set's
             names = {f.name for f in dataclasses.fields(TrainOptions)} - {"file"}
             new = {name: getattr(asked, name) for name in names}

@@ -217,25 +217,6 @@ def _logits(field: Field, coords: Array) -> Array:
     return field.logits(coords)
 
 
-def predict_stack(
-    field: Field, coords: Float[np.ndarray, "n d"], *, points: int = 2**20
-) -> Float[np.ndarray, "runs n c"]:
-    """What every field of a stack gives at the same points, in float32.
-
-    Args:
-        field: with a leading axis.
-        points: of all fields together, at once.
-    """
-    exact = field.with_precision(Precision.FLOAT32)
-    at_once = max(1, min(len(field.mlp.biases[0]), points // len(coords)))
-    return np.asarray(_stack_batch(exact, jnp.asarray(coords, jnp.float32), at_once))
-
-
-@jit_without_autotune
-def _stack_batch(field: Field, coords: Array, at_once: int) -> Array:
-    return jax.lax.map(lambda one: one.batch(coords), field, batch_size=at_once)
-
-
 Initialiser = Callable[[AnyKey, Sequence[int]], MLP]
 
 

@@ -305,6 +305,38 @@ def read_npy(path: AnyPath, *, times: float = 1.0) -> np.ndarray:
         return np.load(stream, allow_pickle=False)
 
 
+def map_npy(path: AnyPath) -> np.ndarray:
+    """The array in an NPY file as a read-only map of it: no number is read before it is
+    asked for, however many there are."""
+    what = "an NPY file"
+    size = check_file(path, what)
+    with decoding(path, what), open_file(path, what) as stream:
+        shape, dtype = _npy_header(stream)
+        at = stream.tell()
+        stream.seek(0)
+        if b"'fortran_order': True" in stream.read(at):
+            raise InputError(f"`{path}` is stored column by column; save it in C order")
+        return map_part(path, stream, at, shape, dtype, size)
+
+
+def map_part(
+    path: AnyPath,
+    stream: BinaryIO,
+    at: int,
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    size: int,
+) -> np.ndarray:
+    """An array that lies in an open file, mapped; it must lie there whole."""
+    claimed = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or at < 0 or at + claimed > size:
+        raise InputError(
+            f"`{path}` is cut short: {shape} of {dtype} are {claimed:,} bytes, and it "
+            f"has {max(0, size - at):,}"
+        )
+    return np.memmap(stream, dtype, mode="r", offset=at, shape=shape)
+
+
 def _npy_header(stream: Any) -> tuple[tuple[int, ...], np.dtype]:
     """Shape and type that an NPY file begins with; the stream then stands behind."""
     version = np.lib.format.read_magic(stream)

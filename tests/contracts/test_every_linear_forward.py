@@ -21,6 +21,7 @@ from passband.forward.linear import LinearForward, Masked
 from passband.forward.operator import linear, refined
 from passband.forward.radon import radon
 from passband.forward.radon_nearest import nearest_radon
+from passband.forward.slices import Slices
 
 ANGLES = np.array([0.0, 11.0, 45.0, 90.0, 118.0, 135.0, 200.0])
 
@@ -112,6 +113,7 @@ def instruments() -> dict[str, LinearForward]:
             unit=20.0,
             arc=True,
         ),
+        "rows of parallel rays": Slices(radon(ANGLES, 7, side=5), 9),
         "nearest": nearest_radon(ANGLES, 32),
         "masked": Masked(plain, jnp.asarray(rng.random(plain.output_shape) < 0.7)),
         "complex": Spectrum(jnp.asarray(weights, jnp.complex64)),

@@ -22,18 +22,19 @@ NAMES: dict[str, Any] = {
     "parse_mapping": pb.parse_mapping,
     **{name: f for name, f in vars(units).items() if inspect.isfunction(f)},
     **{n: getattr(pb, n) for n in ("compare", "fit", "fit_many", "read", "tune")},
-    **{n: getattr(pb, n) for n in ("load", "grid")},
+    **{n: getattr(pb, n) for n in ("load", "load_many", "grid")},
     **{n: getattr(pb.metrics, n) for n in ("psnr", "ssim", "iou")},
     **{n: getattr(pb.forward, n) for n in ("radon", "KSpace", "linear")},
     "measured": pb.measured,
 }
-KNOWN = {*NAMES, "InputError", "Model", "__version__"}
+KNOWN = {*NAMES, "InputError", "Model", "ModelSet", "distributed", "__version__"}
 MODULES = {"forward", "metrics", "theory", "tuning", "units"}
 EVERY = pytest.mark.parametrize("name", NAMES)
 
 
 @EVERY
-def test_examples_run(name):
+def test_examples_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     found = doctest.DocTestFinder(recurse=False).find(NAMES[name], name)
     (test,) = (test for test in found if test.examples)
     test.globs = {}

@@ -164,7 +164,7 @@ def spy(field, count):
     return unstack(field, count)
 
 def runs(count, on):
-    stack.jax.devices = lambda: on
+    stack.jax.local_devices = lambda: on
     steps = Config(steps=2 if fused else 20, every=10)
     return train(tasks[:count], fields[:count], steps, keys=keys[:count])[0]
 

@@ -34,6 +34,12 @@ class SittingOptions(Output):
         "run folder (default: runs/NAME-MAPPING; without --mapping, runs/NAME-auto)",
         metavar="DIR",
     )
+    config: str | None = option(
+        None,
+        "take the options from this config.json of a run, or its folder; those given "
+        "here come first",
+        metavar="FILE",
+    )
     overwrite: bool = option(False, "start anew in a run folder that exists")
     resume: bool = option(False, "go on with the run in the run folder")
 
@@ -67,15 +73,21 @@ def run(row: Row, options: Any, given: set[str]) -> int:
     prepare(options.device, options.deterministic, quiet=options.quiet)
     from ..kinds.fit import fit, read_kind
     from ..kinds.phases import Phases
-    from ..kinds.resume import resumed_options
+    from ..kinds.resume import configured_options, resumed_options
     from ..kinds.session import Collapse
+    from ..train.config_file import read_config
     from ..train.driver import Diverged
     from ..train.run_folder import RunFolder
     from .console import INTERRUPTED, Console
 
     kind, phases = row.load(), Phases()
     phases.add("import", time.perf_counter() - begun)
-    console = Console.of(options)
+    console, again = Console.of(options), None
+    if options.config is not None:
+        if options.resume:
+            raise InputError("`resume` and `config` exclude each other")
+        again = read_config(options.config)
+        options = configured_options(options, given, again, kind.name)
     place, folder = _run_path(kind, options, given), None
     if options.resume:
         if options.overwrite:
@@ -83,8 +95,11 @@ def run(row: Row, options: Any, given: set[str]) -> int:
         folder = RunFolder.open(place)
         options = resumed_options(options, given, folder.config, kind.name)
     try:
+        data = read_kind(kind, options, console, phases)
+        if again is not None and data.hashes(options)[0] != again.get("sha256"):
+            console.warn("the data are not those of `config`")
         fitted = fit(
-            read_kind(kind, options, console, phases),
+            data,
             options,
             place=place,
             resume=folder,
@@ -114,13 +129,14 @@ def run(row: Row, options: Any, given: set[str]) -> int:
 
 
 def is_many(row: Row, files: list[str], options: Any) -> bool:
-    """Whether a set of fields is asked for: several files, a list, a pattern, or a
-    folder where the kind reads files."""
+    """Whether a set of fields is asked for: several files, a list, a pattern, a
+    folder where the kind reads files, or each row of a scan."""
     folder = len(files) == 1 and os.path.isdir(files[0])
     if not files and options.resume and options.out is not None:
         return os.path.exists(os.path.join(options.out, "part-000"))
     several = len(files) > 1 or options.list is not None or options.pattern is not None
-    return several or (folder and bool(row.suffixes))
+    each = getattr(options, "each_row", False)
+    return several or each or (folder and bool(row.suffixes))
 
 
 def _run_path(kind: Any, options: Any, given: set[str]) -> Path:

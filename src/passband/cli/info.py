@@ -64,7 +64,7 @@ def _of_set(options: Options) -> dict[str, Any]:
         name: {"mean": float(values.mean()), "least": float(values.min())}
         for name, values in models.metrics.items()
     }
-    first = models.rows[0] if models.rows else {}
+    first = models[0].about if len(models) else {}
     return {
         "fields": len(models),
         "failed": len(models.failures),

@@ -32,6 +32,7 @@ VERBS: dict[str, str] = {
     "ntk": "kernel, spectrum and predicted convergence of a mapping",
     "data": "named data sets: list, path, fetch",
     "paper": "the paper's tables and figures: list, run, all, report",
+    "completion": "a script that completes commands in bash, zsh or fish",
 }
 KIND_VERBS = ("fit", "tune", "compare")
 
@@ -103,6 +104,8 @@ def _dispatch(argv: list[str]) -> int:
         print(_overview(verb))
         return 0
     name, rest = _take(rest, list(KINDS))
+    if name not in KINDS and verb == "fit" and (told := _configured(name, rest)):
+        name, rest = told, [name, *rest]
     if name not in KINDS:
         raise InputError(
             f"`passband {verb}` takes {', '.join(KINDS)}, not `{name}`; "
@@ -135,6 +138,24 @@ def _take(argv: list[str], names: list[str]) -> tuple[str, list[str]]:
     if argv[0].startswith("-"):
         at = next((k for k, word in enumerate(argv) if word in names), 0)
     return argv[at], argv[:at] + argv[at + 1 :]
+
+
+def _configured(first: str, others: list[str]) -> str | None:
+    """The kind that the config.json of `fit --config` names; it need not be typed."""
+    words = [first, *others]
+    for k, word in enumerate(words):
+        flag, _, value = word.partition("=")
+        if flag == "--config":
+            from ..train.config_file import read_config
+
+            file = value or next(iter(words[k + 1 :]), "-")
+            if file.startswith("-"):
+                raise InputError("`--config` needs a value: the config.json of a run")
+            try:
+                return read_config(file)["task"]
+            except InputError as error:
+                raise InputError(f"`--{str(error)[1:]}") from error
+    return None
 
 
 def commands() -> dict[str, str]:

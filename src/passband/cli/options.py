@@ -111,7 +111,7 @@ def _add(parser: argparse.ArgumentParser, f: dataclasses.Field, hint: Any) -> No
         nargs = "*" if f.metadata["many"] else "?"
         parser.add_argument(f.name, nargs=nargs, help=help, metavar=metavar)
         return
-    flag, kind = "--" + f.name.replace("_", "-"), _kind(hint)
+    flag, kind = "--" + f.name.replace("_", "-"), kind_of_option(hint)
     quiet = argparse.SUPPRESS  # so that only what was given is there
     if kind is bool:
         parser.add_argument(flag, action="store_true", default=quiet, help=help)
@@ -126,7 +126,7 @@ def _add(parser: argparse.ArgumentParser, f: dataclasses.Field, hint: Any) -> No
     )
 
 
-def _kind(hint: Any) -> type:
+def kind_of_option(hint: Any) -> type:
     """The plain type behind `X | None`."""
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         return next(a for a in typing.get_args(hint) if a is not type(None))

@@ -9,6 +9,9 @@ from .. import file_gate
 from ..errors import InputError
 from ..file_gate import AnyPath
 
+BLOCK = 1 << 26
+"""Bytes of an array on the disk that are looked at together."""
+
 
 def read_npy(path: AnyPath) -> Shaped[np.ndarray, "..."]:
     """The array in an NPY file, refusing objects (pickles) and complex numbers."""
@@ -44,6 +47,27 @@ def stored(
     if low >= 0.0 and high <= 1.0:
         return kept, 0.0, 1.0
     return kept, *widened(low, high)
+
+
+def stored_map(values: np.ndarray, where: str) -> tuple[np.ndarray, float, float]:
+    """What `stored` gives, for an array that stays on the disk: its numbers are looked
+    at block by block, and not converted."""
+    known = values.dtype in (np.uint8, np.uint16, np.float32)
+    if not (known and values.dtype.isnative):
+        raise InputError(
+            f"{where} holds {values.dtype}; an array of its size stays on the disk, "
+            "and must be uint8, uint16 or float32 in this machine's byte order"
+        )
+    if values.dtype != np.float32:
+        return values, 0.0, float(np.iinfo(values.dtype).max)
+    low, high = np.inf, -np.inf
+    rows = max(1, BLOCK // max(1, values[0].nbytes))
+    for start in range(0, len(values), rows):
+        part = finite(values[start : start + rows], where)
+        low, high = min(low, float(part.min())), max(high, float(part.max()))
+    if low >= 0.0 and high <= 1.0:
+        return values, 0.0, 1.0
+    return values, *widened(low, high)
 
 
 def finite(values: Shaped[np.ndarray, "..."], where: str) -> Float32[np.ndarray, "..."]:

@@ -15,7 +15,7 @@ from ..file_gate import read_json, reader
 
 TYPES, DETECTORS = ("parallel", "fan"), ("flat", "arc")
 UNITS = ("m", "cm", "mm", "um", "pixel")
-LENGTHS = ("source_origin", "source_detector", "pitch", "pixel")
+LENGTHS = ("source_origin", "source_detector", "pitch", "pixel", "row_pitch")
 ENTRIES = ("type", "detector", *LENGTHS, "offset", "axis", "size", "unit", "angles")
 """What a geometry file may say."""
 EXAMPLE = '{"type": "fan", "source_origin": 410.66, "source_detector": 553.74, ...}'
@@ -44,11 +44,21 @@ class Geometry:
     """Of all lengths; `pixel` where none is known."""
     axis_known: bool = True
     """Whether somebody said where the axis is."""
+    row_pitch: float | None = None
+    """From one row of the detector to the next; None where it is the columns'."""
 
     @property
     def side(self) -> float:
         """Of the picture, in the unit."""
         return self.size * self.pixel
+
+    @property
+    def row_spacing(self) -> float:
+        """From one row of the detector to the next, as it is seen at the axis."""
+        on_detector = self.pitch if self.row_pitch is None else self.row_pitch
+        if self.source_origin is None or self.source_detector is None:
+            return on_detector
+        return on_detector * self.source_origin / self.source_detector
 
     def about(self) -> dict[str, Any]:
         """What a model file says of it; `from_about` takes it back."""
@@ -58,7 +68,8 @@ class Geometry:
 def from_about(found: Any) -> Geometry:
     """The geometry in a model file."""
     names = {f.name for f in dataclasses.fields(Geometry)}
-    if not isinstance(found, Mapping) or set(found) != names:
+    # Models of earlier versions have no rows.
+    if not isinstance(found, Mapping) or {*found, "row_pitch"} != names:
         raise InputError("the model's `geometry` makes no sense")
     return Geometry(**found)
 
@@ -162,6 +173,7 @@ def settle(asked: Mapping[str, Any], bins: int) -> Geometry:
         centre=float(bins // 2 if plain else (int(size) - 1) / 2),
         unit=said.get("unit", "mm" if fan else "pixel") if known else "pixel",
         axis_known="axis" in said or "offset" in said,
+        row_pitch=said.get("row_pitch"),
     )
 
 

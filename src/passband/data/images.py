@@ -9,11 +9,14 @@ from jaxtyping import Float, Float32, Shaped
 
 from ..atomic_write import atomic_write
 from ..errors import InputError
-from ..file_gate import open_file, reader
+from ..file_gate import map_npy, open_file, reader
 from . import dicom, raster
-from .arrays import read_npy, stored, write_npy
+from .arrays import read_npy, stored, stored_map, write_npy
 
 PICTURE = "a PNG, JPEG, TIFF, DICOM or NPY file"
+MAPPED_FROM = 2**28
+"""Bytes of a file of plain pixels (NPY, TIFF without compression) from which on these
+stay on the disk."""
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy", ".dcm")
 
 
@@ -55,7 +58,10 @@ def read_image(path: Path) -> Image:
     """The picture in a PNG, JPEG, TIFF, DICOM or NPY file; its content decides which it
     is."""
     kind = _kind(path)
-    if kind == "npy":
+    mapped = _mapped(path, kind)
+    if mapped is not None:
+        values = mapped
+    elif kind == "npy":
         values = read_npy(path)
     elif kind == "dicom":
         values = dicom.read_picture(path)
@@ -77,8 +83,20 @@ def read_image(path: Path) -> Image:
         raise InputError(
             f"`{path}` has {rows} x {columns} pixels; a picture needs at least 2 x 2"
         )
-    values, low, high = stored(values, f"`{path}`")
+    keep = stored if mapped is None else stored_map
+    values, low, high = keep(values, f"`{path}`")
     return Image(values=values, low=low, high=high, name=path.stem)
+
+
+def _mapped(path: Path, kind: str) -> np.ndarray | None:
+    """A large picture that lies in its file pixel by pixel, left there."""
+    if kind not in ("npy", "tiff") or path.stat().st_size < MAPPED_FROM:
+        return None
+    if kind == "npy":
+        return map_npy(path)
+    from . import tiff
+
+    return tiff.map_tiff(path)
 
 
 def _kind(path: Path) -> str:

@@ -7,7 +7,7 @@ number of angles tells that a sinogram is (bins, views), it is turned.
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,8 @@ _LONGEST_LIST = 2**25  # bytes of a text file of angles
 class Sinogram:
     """Line integrals in the user's units, and where they were taken."""
 
-    values: Float32[np.ndarray, "views bins"]
+    values: Float32[np.ndarray, "views *rows bins"]
+    """(views, bins), or (views, rows, bins) of several rows of the detector."""
     angles: Float[np.ndarray, " views"]
     """Of the views, in degrees."""
     name: str
@@ -35,8 +36,32 @@ class Sinogram:
     """What looks wrong but could be meant."""
     geometry: Geometry | None = None
     """Where the rays go; None for parallel ones."""
-    weights: Float32[np.ndarray, "views bins"] | None = None
+    weights: Float32[np.ndarray, "views *rows bins"] | None = None
     """How much each ray counts."""
+    row_spacing: float = 1.0
+    """From one of several rows to the next, at the axis, in the geometry's unit."""
+
+    @property
+    def bins(self) -> int:
+        return self.values.shape[-1]
+
+    @property
+    def rows(self) -> int | None:
+        """How many; None of a sinogram without an axis for them."""
+        return self.values.shape[1] if self.values.ndim == 3 else None
+
+    def over_rows(self) -> "Sinogram":
+        """The sinogram of the mean of all slices: the mean of all rows."""
+        if self.rows is None:
+            return self
+        return replace(self, values=self.values.mean(axis=1), weights=None)
+
+    def row(self, index: int) -> "Sinogram":
+        """One of the rows, counted from 0."""
+        weights = None if self.weights is None else self.weights[:, index]
+        return replace(
+            self, values=np.ascontiguousarray(self.values[:, index]), weights=weights
+        )
 
 
 @reader("a sinogram as NPY or TIFF")

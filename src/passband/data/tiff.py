@@ -12,7 +12,7 @@ from jaxtyping import Shaped
 from PIL import Image as Pillow
 
 from ..errors import InputError
-from ..file_gate import check_cost, open_file, reader, without_stderr
+from ..file_gate import check_cost, map_part, open_file, reader, without_stderr
 from .raster import any_size, oriented, pillow_pixels
 
 _GREY_INVERTED, _GREY, _RGB, _PALETTE = 0, 1, 2, 3  # TIFF's photometric types
@@ -40,6 +40,32 @@ def read_tiff(path: Path) -> Shaped[np.ndarray, "h w c"]:
     raise InputError(
         f"`{path}` holds more than one page; save the page you mean as its own file"
     )
+
+
+@reader("a TIFF file")
+def map_tiff(path: Path) -> np.ndarray | None:
+    """The pixels of a TIFF of one page whose samples lie in one piece, uncompressed, as
+    a read-only map of the file; None where they do not."""
+    with (
+        without_stderr(),
+        open_file(path, "a TIFF file") as stream,
+        tifffile.TiffFile(stream) as file,
+    ):
+        page = file.pages[0].aspage()
+        tag = page.tags.get(274)
+        plain = (
+            len(list(itertools.islice(file.pages, 2))) == 1
+            and page.is_memmappable
+            and page.photometric in (_GREY, _RGB)
+            and page.axes in ("YX", "YXS")
+            and (tag is None or int(tag.value) == 1)
+        )
+        if not plain:
+            return None
+        shape = (page.imagelength, page.imagewidth, page.samplesperpixel)
+        dtype = np.dtype(page.dtype).newbyteorder(file.byteorder)
+        at, size = page.dataoffsets[0], file.filehandle.size
+        return map_part(path, stream, at, shape, dtype, size)
 
 
 def _read_page(
@@ -194,4 +220,27 @@ def write_tiff(path: Path, values: Shaped[np.ndarray, "h w c"]) -> None:
         extrasamples=["unassalpha"] if channels in (2, 4) else None,
         compression="zlib",
         metadata=None,
+    )
+
+
+def write_tiff_stack(
+    path: Path,
+    values: Shaped[np.ndarray, "pages h w"],
+    *,
+    spacing: tuple[float, float, float],
+    unit: str,
+) -> None:
+    """Write float32 slices as the pages of one TIFF, their spacing as ImageJ has it.
+
+    Args:
+        spacing: from page to page, row to row and column to column.
+        unit: of these lengths.
+    """
+    apart, down, across = spacing
+    tifffile.imwrite(
+        path,
+        values.astype(np.float32),
+        imagej=True,
+        resolution=(1 / across, 1 / down),
+        metadata={"axes": "ZYX", "spacing": apart, "unit": unit},
     )

@@ -5,6 +5,7 @@ Linear ones have an adjoint `H`, the normal operator `N`, `input_shape` and
 
 - `radon`: line integrals along parallel rays, as a CT scanner has them.
 - `fan`: line integrals from one point to a flat or an arc detector.
+- `Slices`: one of these on every slice of a volume, for several rows of a detector.
 - `KSpace`: the frequencies that an MRI scanner samples; `from_centred` and `to_centred`
   convert k-space whose origins are in the middle.
 - `linear`: an operator of one's own, from a matrix, SciPy, SigPy or functions.
@@ -38,9 +39,10 @@ from .render import on_background as on_background
 from .render import ray as ray
 from .render import render as render
 from .render import render_view as render_view
+from .slices import Slices as Slices
 
 __all__ = [
     "Fan", "KSpace", "LinearForward", "Masked", "Radiance", "Radon", "Rendered",
-    "composite", "depths", "fan", "from_centred", "linear", "on_background", "radon",
-    "ray", "relative_error", "render", "render_view", "to_centred",
+    "Slices", "composite", "depths", "fan", "from_centred", "linear", "on_background",
+    "radon", "ray", "relative_error", "render", "render_view", "to_centred",
 ]  # fmt: skip

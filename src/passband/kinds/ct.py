@@ -4,37 +4,43 @@ import dataclasses
 import functools
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jax.numpy as jnp
 import numpy as np
 
 from ..data.ct_geometry import Geometry, from_about
-from ..data.images import read_image
-from ..data.scans import tiff_files
+from ..data.scans import Scan, tiff_files
 from ..data.sinograms import Sinogram
 from ..domain import check_count
 from ..errors import InputError
 from ..field import Field
 from ..members import mean_and_spread
-from ..plot.reconstructions import reconstructions
-from ..plot.sinogram import sinogram_figure
-from ..plot.spectrum import spectrum_figure
-from ..reconstruct.backprojection import largest_density
 from ..reconstruct.baselines import baselines, recipes
 from ..tasks.ct import (
     CTTask,
     against_truth,
     ct_task,
-    projector,
-    squared,
 )
+from ..tasks.ct_rows import RowsTask, rows_task, volume_extent
 from ..tuning.instruments import ct_problem
 from ..tuning.problem import Problem
+from .ct_densities import bound_of, known_truth
+from .ct_figures import ct_figures
 from .ct_measurements import measured_again
 from .ct_options import CTOptions
-from .ct_scan import measure
+from .ct_scan import each_row, measure
+from .ct_volume import (
+    MOST_POINTS,
+    ct_view,
+    middle,
+    render_slices_of,
+    scored_rows,
+    slab_of,
+    units_of,
+)
 from .defaults import (
     CPU_POINTS,
     network_share,
@@ -65,11 +71,8 @@ from .options import TrainOptions
 from .prior import with_prior
 from .render_picture import render_picture
 from .shown import Make, Reconstruction, Shown, judged_by
-from .truth import Truth, in_units_of
-from .views import picture_view
 
 STEPS = 1000
-CHECKED_VIEWS = 32  # by which the units of a truth are told
 # Samples of rays in one projection, for baselines that take 2 CPU cores half a minute.
 CPU_SAMPLES = 8_000_000
 
@@ -79,7 +82,7 @@ class CTKind(Kind):
     """Line integrals of parallel rays or of fans, and the density if it is known."""
 
     name = "ct"
-    view = staticmethod(picture_view)
+    view = staticmethod(ct_view)
     cpu_trials, gpu_trials = TrialSize(400, 64**2), TrialSize(640, 160**2)
     usual_tv = 2e-5  # phantoms did best with 1e-5, heads with 3e-5
     trials_by_default = False  # beside training and baselines they pass three minutes
@@ -115,29 +118,38 @@ class CTKind(Kind):
         return files
 
     @classmethod
-    def read(cls, options: CTOptions, listener: Listener = SILENT) -> "CTKind":
+    def read(
+        cls,
+        options: CTOptions,
+        listener: Listener = SILENT,
+        *,
+        scan: Scan | None = None,
+    ) -> "CTKind":
+        if options.each_row:
+            raise InputError(
+                "`each_row` makes a set of fields: `passband fit`, or `pb.fit_many`"
+            )
         path = cls.source(options)
-        found = measure(options, path, listener)
+        found = measure(options, path, listener, scan)
         data, truth, truth_range, said = found.data, found.truth, found.truth_range, ()
         geometry = data.geometry
         assert geometry is not None
         if options.truth is not None:
-            image = read_image(options.truth)
-            density = image.values[..., : min(3, image.values.shape[2])]
-            density = density.astype(np.float32).mean(axis=2)
-            truth = squared(density, geometry.size)
-            checked = _in_units(truth, data)
-            truth, said = checked.values, checked.warnings
-            truth_range = (image.high - image.low) / checked.factor
+            truth, truth_range, said = known_truth(options.truth, data)
         check_count(data.values.size, f"`{path}`")
-        check_count(geometry.size**2, f"the picture behind `{path}`")
-        grid = min(geometry.size, 256)
-        forward = projector(geometry, data.angles, data.values.shape[1], grid)
-        high = options.high or largest_density(data, forward=forward) / geometry.side
+        check_count((data.rows or 1) * geometry.size**2, f"the picture behind `{path}`")
+        high = options.high or bound_of(data, geometry)
         return cls(
             options, data.name, data, geometry, truth, truth_range, high,
             warnings=(*data.warnings, *said), notes=found.notes,
         )  # fmt: skip
+
+    @classmethod
+    def parts(
+        cls, options: CTOptions, listener: Listener
+    ) -> dict[str, Callable[[Any], Kind]]:
+        """The rows of a scan, each a picture of its own."""
+        return each_row(cls.read, options, listener) if options.each_row else {}
 
     @property
     def side(self) -> int:
@@ -146,20 +158,21 @@ class CTKind(Kind):
 
     def training(self, asked: TrainOptions, mapping: Any) -> Training:
         # Many steps on a coarse grid serve better than few on a fine one.
-        points = self.side**2
-        batch, lr = points, paper_lr(mapping)
+        rows, evaluate = self.data.rows or 1, len(self._scored or [0]) * self.side**2
+        points, lr = rows * self.side**2, paper_lr(mapping)
+        batch = points if rows == 1 else min(points, MOST_POINTS)
         if on_cpu():
             # Of the default steps, so that fewer take less time on the same grid.
-            batch = min(points, max(4096, int((CPU_POINTS - 0.4 * points) / STEPS)))
+            batch = min(points, max(4096, int((CPU_POINTS - 0.4 * evaluate) / STEPS)))
             # Fewer steps are larger: a head from 20 views ends 1.4 dB higher.
             lr = 3e-3
         return resolve(asked, mapping, steps=STEPS, batch=batch, lr=lr)
 
     def network(self, training: Training | None = None) -> Network:
         # A view's rays add up to all of the density, so that their mean is its mean.
-        wide = self.data.values.shape[1] * self._bin / self.geometry.side
+        wide = self.data.bins * self._bin / self.geometry.side
         mean = self.data.values.mean() * wide / (self.high * self.geometry.side)
-        return Network(2, 1, "sigmoid", start_at(mean))
+        return Network(self.data.values.ndim, 1, "sigmoid", start_at(mean))
 
     @property
     def _bin(self) -> float:
@@ -168,34 +181,54 @@ class CTKind(Kind):
         return self.geometry.pitch * (near / far if near and far else 1.0)
 
     def task(self, training: Training) -> CTTask:
-        task = self._task(min(self.side, math.isqrt(training.batch)))
-        return with_prior(task, training)
+        grid, at_once = min(self.side, math.isqrt(training.batch)), None
+        if self.data.rows is not None:
+            grid, at_once = slab_of(training.batch, self.data.rows, self.side)
+        return with_prior(self._task(grid, at_once), training)
 
     @functools.lru_cache(maxsize=4)  # noqa: B019  a projector is built once for a fit
-    def _task(self, grid: int) -> CTTask:
-        options = self.options
-        return ct_task(
-            self.data,
-            high=self.high,
-            grid=grid,
-            holdout=options.holdout,
-            seed=options.seed,
-        )
+    def _task(self, grid: int, at_once: int | None = None) -> CTTask:
+        data, options, high = self.data, self.options, self.high
+        given: dict[str, Any] = {"holdout": options.holdout, "seed": options.seed}
+        if data.rows is None:
+            return ct_task(data, high=high, grid=grid, **given)
+        return rows_task(data, high=high, grid=grid, at_once=at_once, **given)
+
+    @property
+    def _scored(self) -> list[int] | None:
+        """Of several rows those that are evaluated; None of a picture."""
+        return None if self.data.rows is None else scored_rows(self.data.rows)
+
+    def _scored_task(self, grid: int) -> CTTask:
+        """The task of what is evaluated."""
+        task, rows = self._task(grid), self._scored
+        return task if rows is None else cast(RowsTask, task).of_rows(rows)
 
     def remarks(self, task: CTTask) -> tuple[str, ...]:
-        grid, side = task.forward.input_shape[0], self.side
-        if grid >= side:
+        grid, side, rows = task.forward.input_shape[-1], self.side, self.data.rows
+        if task.step_points >= (rows or 1) * side**2:
             return ()
+        of_rows = "" if rows is None else (
+            f"a step sees {task.step_points // grid**2} of {rows} rows and "
+        )  # fmt: skip
         return (
-            f"trains on a grid of {grid} x {grid} for {side} x {side} pixels; `batch="
-            f"{side * side}` takes them all",
+            f"{of_rows}trains on a grid of {grid} x {grid} for {side} x {side} pixels; "
+            f"`batch={(rows or 1) * side * side}` takes them all",
         )
 
     def nyquist(self) -> float:
-        return self.side / 2
+        data, side = self.data, self.side
+        if data.rows is None:
+            return side / 2
+        pixel, spacing = self.geometry.pixel, data.row_spacing
+        extent = volume_extent(side, pixel, data.rows, spacing)
+        return max(side / extent[0], data.rows / extent[2]) / 2
 
     def trials(self, asked: TrainOptions, size: TrialSize) -> Problem:
         task = self._task(min(self.side, math.isqrt(size.points)))
+        if isinstance(task, RowsTask):  # two that lie side by side
+            first = max(0, task.slices.rows // 2 - 1)
+            task = task.of_rows([first, first + 1])
         start, share = self.network().start, network_share()
         return ct_problem(task, start=start, share=share, seed=asked.seed)
 
@@ -218,9 +251,9 @@ class CTKind(Kind):
         *,
         seconds: float | None = None,
     ) -> Evaluation:
-        side, word = self.side, str(training.mapping)
-        whole = self._task(side)
-        ours, apart = mean_and_spread(field, task.predict)
+        side, word, scored = self.side, str(training.mapping), self._scored
+        whole = self._scored_task(side)
+        ours, apart = mean_and_spread(field, whole.predict)
         seen = whole.forward(jnp.asarray(ours))
         metrics = self._scores(ours) | whole.errors(seen)
         listener.progress("the baselines", often=False)
@@ -232,69 +265,66 @@ class CTKind(Kind):
             name: self._scores(x) | whole.errors(whole.forward(jnp.asarray(x)))
             for name, x in others.items()
         }
+        truth = None if self.truth is None else middle(self._truth())
 
         def figures() -> dict[str, Any]:
             pictures = {word: ours, **others}
-            scale = self.high * self.geometry.side
-            known = whole.train_mask
-            spectrum = {}
-            if self.truth is not None:
-                unit = self.geometry.unit
-                length = self.geometry.side, f"cycles/{unit}"
-                length = (1.0, "") if unit == "pixel" else length
-                spectrum["spectrum"] = spectrum_figure(
-                    self.truth, self.high * ours, self.nyquist(), training.sigma,
-                    mapping=word, length=length,
-                )  # fmt: skip
-            return spectrum | {
-                "Reconstructions": reconstructions(
-                    {name: self.high * x for name, x in pictures.items()},
-                    self.truth,
-                    notes={
-                        k: score_line(v) for k, v in {word: metrics, **scores}.items()
-                    },
-                ),
-                "Sinogram": sinogram_figure(
-                    self.data.values,
-                    scale * np.asarray(seen),
-                    self.data.angles,
-                    None if known is None else ~np.asarray(known),
-                ),
-            }
+            both = {word: metrics, **scores}
+            return ct_figures(
+                self.data,
+                whole,
+                {name: self.high * x for name, x in pictures.items()},
+                self.high * self.geometry.side * np.asarray(seen),
+                {name: score_line(found) for name, found in both.items()},
+                field=field,
+                high=self.high,
+                truth=self.truth,
+                scored=scored,
+                spectrum={"sigma": training.sigma, "nyquist": self.nyquist(),
+                          "mapping": word},
+            )  # fmt: skip
 
         more: dict[str, Any] = {"left_out": late} if late else {}
-        if task.step_points < side * side:
+        if task.step_points < (self.data.rows or 1) * side * side:
             more["grid"] = list(task.forward.input_shape)
+        about = {
+            "shape": [*self.data.values.shape[1:-1], side, side, 1],
+            "low": 0.0,
+            "high": self.high,
+            "pixel": self.geometry.pixel,
+            "geometry": self.geometry.about(),
+            "bins": self.data.bins,
+            "angles": self.data.angles.tolist(),
+        }
+        if scored is not None:
+            pixel, unit = self.geometry.pixel, self.geometry.unit
+            about |= {"spacing": [self.data.row_spacing, pixel, pixel], "unit": unit}
+            if len(scored) < (self.data.rows or 1):
+                more["evaluated"] = f"{len(scored)} of {self.data.rows} rows"
+        flat = None if apart is None else middle(apart)
         return Evaluation(
             metrics=metrics,
-            about={
-                "shape": [side, side, 1],
-                "low": 0.0,
-                "high": self.high,
-                "pixel": self.geometry.pixel,
-                "geometry": self.geometry.about(),
-                "bins": self.data.values.shape[1],
-                "angles": self.data.angles.tolist(),
-            },
-            preview=lambda: ours[..., None],
+            about=about,
+            preview=lambda: middle(ours)[..., None],
             figures=figures,
             baselines=scores,
             more=more,
-            spread=spread_of(apart, self.high, self.high * ours, self.truth),
+            spread=spread_of(flat, self.high, self.high * middle(ours), truth),
             shown=lambda: dataclasses.replace(
-                self._shown(ours), others={k: self.high * x for k, x in others.items()}
+                self._shown(ours),
+                others={k: self.high * middle(x) for k, x in others.items()},
             ),
         )
 
     def _coarse(self) -> CTTask:
         """The task of the baselines, on a grid that a CPU has time for."""
-        (views, bins) = self.data.values.shape
-        few = min(self.side, max(64, CPU_SAMPLES // (views * bins)))
-        return self._task(few if on_cpu() else self.side)
+        rays = self.data.angles.size * self.data.bins
+        few = min(self.side, max(64, CPU_SAMPLES // rays))
+        return self._scored_task(few if on_cpu() else self.side)
 
     def classical(self, room: int) -> dict[str, Make]:
         del room
-        whole = self._task(self.side)
+        whole = self._scored_task(self.side)
 
         def judge(x: np.ndarray) -> Reconstruction:
             errors = whole.errors(whole.forward(jnp.asarray(x)))
@@ -303,17 +333,25 @@ class CTKind(Kind):
         return judged_by(judge, recipes(self._coarse(), steps=free_steps()))
 
     def _shown(self, values: np.ndarray) -> Shown:
-        return Shown(self.high * values, self.truth)
+        truth = None if self.truth is None else middle(self._truth())
+        return Shown(self.high * middle(values), truth)
+
+    def _truth(self) -> np.ndarray:
+        """Of what is evaluated."""
+        assert self.truth is not None
+        return self.truth if self._scored is None else self.truth[self._scored]
 
     def _scores(self, values: np.ndarray) -> dict[str, float]:
         if self.truth is None:
             return {}
-        return against_truth(self.high * values, self.truth, self.truth_range)
+        return against_truth(self.high * values, self._truth(), self.truth_range)
 
     @classmethod
     def units(cls, field: Field, about: dict[str, Any]) -> Units:
-        side, _, _ = shape_of(field, about, 2)
         unit = from_about(about["geometry"]).unit if "geometry" in about else "pixel"
+        if "spacing" in about:
+            return units_of(field, about, f"attenuation per {unit}")
+        side, _, _ = shape_of(field, about, 2)
         return Units(
             np.zeros(2), np.full(2, 1 / side), np.zeros(2),
             "column and row of the picture of densities", f"attenuation per {unit}",
@@ -323,6 +361,8 @@ class CTKind(Kind):
     def render(
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:
+        if "spacing" in about:
+            return render_slices_of(field, about, options, listener)
         return render_picture(field, about, options, listener)
 
     @classmethod
@@ -335,23 +375,3 @@ class CTKind(Kind):
 def free_steps() -> int:
     """Of gradient descent on a free grid."""
     return 300 if on_cpu() else 1000
-
-
-def _in_units(truth: np.ndarray, data: Sinogram) -> Truth:
-    """The truth in the units of the sinogram, by what a few views would see of it."""
-    views, bins = data.values.shape
-    some = np.linspace(0, views - 1, min(views, CHECKED_VIEWS)).astype(int)
-    assert data.geometry is not None
-    forward = projector(data.geometry, data.angles[some], bins)
-    seen = data.geometry.side * np.asarray(forward(jnp.asarray(truth)))
-
-    def smooth(rays: np.ndarray) -> np.ndarray:
-        """Noise is not smooth, and pixels of other sizes differ in the finest parts."""
-        wide = max(1, bins // 16)
-        from scipy.ndimage import uniform_filter1d
-
-        return uniform_filter1d(rays.astype(np.float64), wide, mode="constant")
-
-    return in_units_of(
-        truth, smooth(seen), smooth(data.values[some]), measures="the sinogram"
-    )

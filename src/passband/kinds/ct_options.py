@@ -63,8 +63,15 @@ class CTOptions(InstrumentOptions):
         None, "name of the projections, if the file has them by another than usual",
         metavar="NAME",
     )  # fmt: skip
-    rows: int | None = option(
-        None, "the row of the detector, from 0 (default: the middle one)", least=0
+    rows: str | int | slice | None = option(  # noqa: RUF009
+        None, "the row of the detector, from 0 (default: the middle one); several as "
+        "one volume: 2:10, 2:10:2, all", metavar="ROWS", least=0,
+    )  # fmt: skip
+    each_row: bool = option(
+        False, "fit several rows one by one, each a picture, as a set of fields"
+    )
+    row_pitch: float | None = option(
+        None, "distance of two rows on the detector (default: `pitch`)", above=0
     )
     flats: str | None = option(
         None, "pictures without the object, which make SCAN raw counts: TIFF, NPY, a "
@@ -118,3 +125,13 @@ class CTOptions(InstrumentOptions):
         0.05, "share of the rays kept for testing; of the views, if 40 or more",
         least=0, most=0.9,
     )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        """Rows are a number, or a word that a run folder can keep."""
+        rows = self.rows
+        if isinstance(rows, slice):
+            parts = (rows.start, rows.stop, 1 if rows.step is None else rows.step)
+            rows = ":".join("" if p is None else str(p) for p in parts)
+        elif isinstance(rows, str) and rows.isdecimal():
+            rows = int(rows)
+        object.__setattr__(self, "rows", rows)

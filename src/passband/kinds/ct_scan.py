@@ -1,8 +1,10 @@
 """From a scan's files and options to a sinogram whose geometry is settled."""
 
 import dataclasses
+import hashlib
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +29,10 @@ from ..reconstruct.axis import (
     by_opposite_views,
 )
 from ..tasks.ct import projector, simulated
+from ..tasks.ct_rows import simulated_rows
 from .ct_options import CTOptions
-from .kind import SILENT, Listener
+from .ct_rows import chosen_rows, cone_notes, read_slices
+from .kind import SILENT, Kind, Listener
 
 NEAR = 0.3
 """Columns that an axis which is found may be off the middle by, and still be that."""
@@ -54,7 +58,7 @@ def asked_geometry(options: CTOptions) -> dict[str, Any]:
         "type": options.beam, "detector": options.detector, "unit": options.unit,
         "source_origin": options.source_origin, "pitch": options.pitch,
         "source_detector": options.source_detector, "pixel": options.pixel,
-        "size": options.size, "axis": options.axis,
+        "size": options.size, "axis": options.axis, "row_pitch": options.row_pitch,
     }  # fmt: skip
     given = {k: v for k, v in single.items() if v is not None}
     if options.axis is not None and options.offset is not None:
@@ -69,18 +73,77 @@ def asked_geometry(options: CTOptions) -> dict[str, Any]:
     return found | given
 
 
-def measure(options: CTOptions, path: Path, listener: Listener = SILENT) -> Measured:
-    """The sinogram of the options' file, or of the picture to simulate."""
-    asked = asked_geometry(options)
-    if options.simulate is not None:
-        return _simulated(options, path, asked)
+def scan_of(options: CTOptions, path: Path) -> Scan:
+    """What the scanner wrote, with flats and darks of their own files."""
     if os.path.isdir(path):  # of TIFF files, one a view
         scan = Scan(read_tiff_folder(path), path.name)
     else:
         scan = read_scan(path, options.array)
+    files = {"flats": options.flats, "darks": options.darks}
+    read = {k: read_stack(file) for k, file in files.items() if file is not None}
+    return dataclasses.replace(scan, **read)
+
+
+def each_row(
+    read: Callable[..., Kind], options: CTOptions, listener: Listener
+) -> dict[str, Callable[[Any], Kind]]:
+    """How each of several rows is read by itself, by name. The scan is read once, and
+    all have the axis that is found from all together.
+
+    Args:
+        read: makes a kind of options and a scan.
+    """
+    path = Path(str(options.file))
+    scan = scan_of(options, path)
+    count = scan.values.shape[1]
+    chosen = chosen_rows("all" if options.rows is None else options.rows, count, "it")
+    rows = [chosen] if isinstance(chosen, int) else list(chosen)
+    together = dataclasses.replace(
+        options, rows="all" if options.rows is None else options.rows, each_row=False
+    )
+    found = measure(together, path, listener, scan)
+    for note in (*found.notes, *found.data.warnings):
+        listener.say(f"passband: {note}")
+    assert found.data.geometry is not None
+    axis = found.data.geometry.axis
+
+    def reader(row: int) -> Callable[[Any], Kind]:
+        def load(asked: CTOptions) -> Kind:
+            own = dataclasses.replace(
+                asked, file=str(path), rows=row, each_row=False, axis=axis, offset=None
+            )
+            content = np.ascontiguousarray(scan.values[:, row]).tobytes()
+            digest = hashlib.sha256(content).hexdigest()
+            return dataclasses.replace(read(own, scan=scan), sha256=digest)
+
+        return load
+
+    digits = len(str(count - 1))
+    return {f"row-{row:0{digits}d}": reader(row) for row in rows}
+
+
+def measure(
+    options: CTOptions,
+    path: Path,
+    listener: Listener = SILENT,
+    scan: Scan | None = None,
+) -> Measured:
+    """The sinogram of the options' file, or of the picture to simulate.
+
+    Args:
+        scan: what is in the file, if it was read.
+    """
+    asked = asked_geometry(options)
+    if options.simulate is not None:
+        return _simulated(options, path, asked)
+    scan = scan or scan_of(options, path)
     angles = _angles(options, asked, scan)
-    sinogram, notes, counted = _one_row(options, scan, angles, path)
-    bins = sinogram.values.shape[1]
+    rows = chosen_rows(options.rows, scan.values.shape[1], f"`{path}`")
+    if isinstance(rows, int):
+        sinogram, notes = _one_row(options, scan, angles, path, rows)
+    else:
+        sinogram, notes = _several_rows(options, scan, angles, path, rows)
+    bins = sinogram.bins
     asked = scan.geometry | asked
     if options.offset is not None:
         if not abs(options.offset) < bins / 2:
@@ -92,12 +155,17 @@ def measure(options: CTOptions, path: Path, listener: Listener = SILENT) -> Meas
     geometry = settle(asked, bins)
     listener.progress("the axis of rotation", often=False)
     sinogram = dataclasses.replace(sinogram, geometry=geometry)
-    geometry, said, warned = with_axis(sinogram, geometry)
+    geometry, said, warned = with_axis(sinogram.over_rows(), geometry)
+    if isinstance(rows, range):
+        more = cone_notes(geometry, rows, scan.values.shape[1])
+        said, warned = said + more[0], warned + more[1]
     data = dataclasses.replace(
         sinogram,
         geometry=geometry,
-        weights=counted if options.weights == "counts" else None,
+        weights=sinogram.weights if options.weights == "counts" else None,
         warnings=(*sinogram.warnings, *warned),
+        row_spacing=geometry.row_spacing
+        * (abs(rows.step) if isinstance(rows, range) else 1),
     )
     if "size" not in asked:
         said += _smaller(data, geometry)
@@ -106,7 +174,8 @@ def measure(options: CTOptions, path: Path, listener: Listener = SILENT) -> Meas
 
 def _smaller(data: Sinogram, geometry: Geometry) -> tuple[str, ...]:
     """A hint at the picture that the object fills, where it is much smaller."""
-    reach = object_reach(data.values, geometry.axis) * geometry.pitch
+    rows = [data.values] if data.rows is None else list(data.values.swapaxes(0, 1))
+    reach = max(object_reach(row, geometry.axis) for row in rows) * geometry.pitch
     if geometry.source_origin and geometry.source_detector:
         reach *= geometry.source_origin / geometry.source_detector
     size = 10 * math.ceil(2.2 * reach / geometry.pixel / 10)
@@ -127,6 +196,22 @@ def _simulated(options: CTOptions, path: Path, asked: dict[str, Any]) -> Measure
     for name in ("axis", "offset", "size"):
         if name in asked or getattr(options, name, None):
             raise InputError(f"`{name}` is a measured scan's; `simulate` has its own")
+    if options.rows is not None:
+        slices = read_slices(path)
+        rows = chosen_rows(options.rows, len(slices), f"`{path}`")
+        rows = range(rows, rows + 1) if isinstance(rows, int) else rows
+        data, truth = simulated_rows(
+            slices[list(rows)], angles, name=path.name.split(".")[0],
+            noise=options.noise, seed=options.seed, stride=abs(rows.step), asked=asked,
+        )  # fmt: skip
+        span = float(truth.max() - truth.min())
+        if len(rows) > 1:
+            notes, warned = cone_notes(
+                data.geometry or settle({}, 2), rows, len(slices)
+            )
+            data = dataclasses.replace(data, warnings=warned)
+            return Measured(data, notes, truth, span)
+        return Measured(data.row(0), (), truth[0], span)
     image = read_image(path)
     data, truth = simulated(
         image, angles, noise=options.noise, seed=options.seed, asked=asked
@@ -148,19 +233,41 @@ def _angles(options: CTOptions, asked: dict[str, Any], scan: Scan | None) -> np.
     return scan.angles
 
 
+def _several_rows(
+    options: CTOptions, scan: Scan, angles: np.ndarray, path: Path, rows: range
+) -> tuple[Sinogram, tuple[str, ...]]:
+    """Rows of the scan as (views, rows, bins), and what to say of all of them."""
+    found, notes, warned = [], (), {}
+    for row in rows:
+        one, notes = _one_row(options, scan, angles, path, row)
+        found.append(one)
+        for text in one.warnings:
+            warned.setdefault(text, []).append(row)
+    said = tuple(f"{text} ({_listed(at)})" for text, at in warned.items())
+    weights = None
+    if all(one.weights is not None for one in found):
+        weights = np.stack([np.asarray(one.weights) for one in found], axis=1)
+    values = np.stack([one.values for one in found], axis=1)
+    notes += (f"{len(rows)} rows of {scan.values.shape[1]} are fitted as one volume",)
+    first = dataclasses.replace(found[0], values=values, weights=weights, warnings=said)
+    return first, notes
+
+
+def _listed(rows: list[int]) -> str:
+    some = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+    return f"row {some}" if len(rows) == 1 else f"rows {some}"
+
+
 def _one_row(
-    options: CTOptions, scan: Scan, angles: np.ndarray, path: Path
-) -> tuple[Sinogram, tuple[str, ...], np.ndarray | None]:
-    """A row of the scan as line integrals, what to say of it, and its weights."""
+    options: CTOptions, scan: Scan, angles: np.ndarray, path: Path, row: int
+) -> tuple[Sinogram, tuple[str, ...]]:
+    """A row of the scan as line integrals with their weights, and what to say of it."""
     rows = scan.values.shape[1]
-    row = rows // 2 if options.rows is None else options.rows
-    if row >= rows:
-        raise InputError(f"`rows` (={row}): `{path}` has {rows}, the first is 0")
     notes = ()
     if rows > 1 and options.rows is None:
         notes = (f"row {row} of {rows} is taken; `rows` names another",)
     values, counted, warned = scan.values[:, row], None, ()
-    flats, darks = _blanks(options, scan, row)
+    flats, darks = _blanks(scan, row)
     if flats is not None or options.blank is not None:
         good = finite(values, f"`{path}`")
         if flats is not None and flats.shape[1] != good.shape[1]:
@@ -181,16 +288,13 @@ def _one_row(
         ringless = without_rings(found.values, options.rings)
         found = dataclasses.replace(found, values=ringless)
     said = (*found.warnings, *warned)
-    return dataclasses.replace(found, warnings=said), notes, counted
+    return dataclasses.replace(found, warnings=said, weights=counted), notes
 
 
-def _blanks(
-    options: CTOptions, scan: Scan, row: int
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Flats and darks of a row, from their own files or the scan's."""
+def _blanks(scan: Scan, row: int) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Flats and darks of a row."""
     found = []
-    for own, asked in ((scan.flats, options.flats), (scan.darks, options.darks)):
-        pictures = own if asked is None else read_stack(asked)
+    for pictures in (scan.flats, scan.darks):
         if pictures is not None and pictures.shape[1] == 1 < row + 1:
             raise InputError("`flats` and `darks` have one row and the scan several")
         found.append(None if pictures is None else pictures[:, row])

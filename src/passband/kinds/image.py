@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -11,19 +10,28 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..data.images import Image, read_image
-from ..domain import grid_coords
-from ..field import Field, predict_stack
+from ..errors import InputError
+from ..field import Field
 from ..members import mean_and_spread
 from ..plot.spectrum import spectrum_figure
 from ..plot.triptych import triptych
 from ..reconstruct.interpolation import KERNELS, enlarged_by, scattered, spline
 from ..reconstruct.jpeg import jpeg_within
 from ..tasks.image import ImageTask, image_task, render, split_pixels
-from ..tasks.metrics import psnr_stack, ssim_stack
+from ..tasks.streamed import StreamedImageTask, streamed_task
+from ..train.memory import budget
 from ..tuning.grid import grid_problem
 from ..tuning.problem import Problem
-from .defaults import cut_to_size, modern, paper_lr, points_in_time, resolve, start_at
-from .in_stacks import InStacks, Judged
+from .defaults import (
+    cut_to_size,
+    modern,
+    on_cpu,
+    paper_lr,
+    points_in_time,
+    resolve,
+    start_at,
+)
+from .image_stacks import PicturesInStacks
 from .kind import (
     SILENT,
     Evaluation,
@@ -53,20 +61,18 @@ HELD_OUT_STEPS = 500
 # half, so that of a larger picture only every third, fifth... row and column is.
 MOST_PIXELS = 12_500_000
 
+SPARSE, MIDDLE = 61, 2048
+"""Of a picture that stays on the disk: every so manieth row and column tells its mean,
+and the middle of this side its scale."""
 MOST_BESIDE = 1_000_000  # pixels of a picture that classical methods are tried on
 WATCHED = 4096
 """Held-out pixels that are looked at while a fit trains."""
 
-AMONG_MANY = ((64**2, 64, 200, 5e-3), (256**2, 128, 300, 3e-3))
-"""Pixels up to which so many channels, steps and such a rate of Muon are enough for a
-picture among many; docs/many.md has what they reach."""
-TOGETHER = 2**18
-"""Pixels up to which pictures of a stack are judged together."""
 LEAST_SIDE = 8  # rows and columns that are always evaluated: metrics need some
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class ImageKind(Kind, InStacks):
+class ImageKind(Kind, PicturesInStacks):
     """A picture; pixel (row, column) sits at (column, row) / (longest side)."""
 
     name = "image"
@@ -81,7 +87,17 @@ class ImageKind(Kind, InStacks):
     def read(cls, options: ImageOptions, listener: Listener = SILENT) -> "ImageKind":
         del listener
         image = read_image(cls.source(options))
+        if isinstance(image.values, np.memmap) and options.holdout != "none":
+            raise InputError(
+                f"`holdout` (={options.holdout}) is for pictures that fit into memory; "
+                f"`{image.name}` stays on the disk"
+            )
         return cls(options, image.name, image)
+
+    @property
+    def mapped(self) -> bool:
+        """Whether the pixels stay on the disk."""
+        return isinstance(self.image.values, np.memmap)
 
     def training(self, asked: TrainOptions, mapping: Any) -> Training:
         h, w, _ = self.image.values.shape
@@ -97,11 +113,16 @@ class ImageKind(Kind, InStacks):
 
     def network(self, training: Training | None = None) -> Network:
         values, low, high = self.image.values, self.image.low, self.image.high
+        if self.mapped:
+            values = values[::SPARSE, ::SPARSE]
         start = start_at((values.mean(dtype=np.float64) - low) / (high - low))
         return Network(2, values.shape[2], "sigmoid", start)
 
-    def task(self, training: Training) -> ImageTask:
+    def task(self, training: Training) -> ImageTask | StreamedImageTask:
         holdout, seed = self.options.holdout, self.options.seed
+        # A GPU has the pixels beside it, where they fit.
+        if self.mapped and (on_cpu() or 4 * self.image.values.nbytes > budget()):
+            return streamed_task(self.image, training.batch)
         return image_task(self.image, holdout=holdout, batch=training.batch, seed=seed)
 
     def nyquist(self) -> float:
@@ -109,8 +130,11 @@ class ImageKind(Kind, InStacks):
         return longest / (4 if self.options.holdout == "quarter" else 2)
 
     def trials(self, asked: TrainOptions, size: TrialSize) -> Problem:
-        values, known = self.image.normalised(), None
-        step, holdout = 1 / max(values.shape[:2]), self.options.holdout
+        known, image = None, self.image
+        step, holdout = 1 / max(image.values.shape[:2]), self.options.holdout
+        if self.mapped:
+            image = dataclasses.replace(image, values=_middle(image.values))
+        values = image.normalised()
         if holdout == "quarter":
             values, step = values[::2, ::2], 2 * step
         elif holdout != "none":
@@ -124,10 +148,16 @@ class ImageKind(Kind, InStacks):
         )  # fmt: skip
 
     def health(
-        self, task: ImageTask, field: Field, entry: Any, history: History
+        self,
+        task: ImageTask | StreamedImageTask,
+        field: Field,
+        entry: Any,
+        history: History,
     ) -> Health:
         del entry, history
-        if task.test is None or not self.beside:  # comparisons are timed
+        if not isinstance(task, ImageTask) or task.test is None:
+            return Health()
+        if not self.beside:  # comparisons are timed
             return Health()
         every = -(-len(task.test) // WATCHED)
         some = eqx.tree_at(lambda t: t.test, task, task.test[::every])
@@ -135,7 +165,7 @@ class ImageKind(Kind, InStacks):
 
     def evaluate(
         self,
-        task: ImageTask,
+        task: ImageTask | StreamedImageTask,
         field: Field,
         training: Training,
         listener: Listener = SILENT,
@@ -148,8 +178,9 @@ class ImageKind(Kind, InStacks):
             most = min(most, points_in(seconds / 2, field))
         k, more = stride(h * w, most, min(h, w)), {}
         if k > 1:
-            task = thinned(task, k)
             more["evaluated"] = f"one row and one column in {k}"
+        streamed = isinstance(task, StreamedImageTask)
+        task = task.thinned(k) if streamed else thinned(task, k)
         rows, columns, _ = task.pixels.shape
         crop = (0.0, 0.0, float(k * rows), float(k * columns))
         prediction, apart = mean_and_spread(
@@ -168,7 +199,7 @@ class ImageKind(Kind, InStacks):
             more |= {"left_out": made.late} if made.late else {}
         return Evaluation(
             metrics=task.metrics(field, prediction),
-            about=self._about(),
+            about=self.facts(),
             preview=lambda: prediction,
             figures=lambda: {
                 "triptych": triptych(truth, prediction),
@@ -188,52 +219,17 @@ class ImageKind(Kind, InStacks):
             shown=lambda: Shown(_colours(prediction), _colours(truth), made.pictures),
         )
 
-    def _about(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         low, high = self.image.low, self.image.high
         bits = {1: 8, 2: 16}.get(self.image.values.dtype.itemsize, 32)
         shape = list(self.image.values.shape)
         return {"shape": shape, "low": low, "high": high, "bits": bits}
 
-    def among_many(self, asked: ImageOptions, given: Collection[str]) -> ImageOptions:
-        h, w, _ = self.image.values.shape
-        size = next((row for row in AMONG_MANY if h * w <= row[0]), None)
-        if size is None or "width" in given or not modern(asked):
-            return asked
-        _, width, steps, lr = size
-        usual = {"width": width, "steps": steps, "lr": lr}
-        usual["mapping"] = f"{self.default_mapping()},m={width}"
-        if "steps" in given or "optimiser" in given:
-            usual["lr"] = asked.lr or (lr if "optimiser" not in given else None)
-        return dataclasses.replace(
-            asked, **{k: v for k, v in usual.items() if k not in given}
-        )
-
-    @classmethod
-    def judge_stack(
-        cls,
-        kinds: Sequence["ImageKind"],
-        tasks: Sequence[ImageTask],
-        field: Field,
-    ) -> Callable[[], list[Judged]] | None:
-        h, w, _ = tasks[0].pixels.shape
-        if tasks[0].train is not None or h * w > TOGETHER or field.members > 1:
-            return None
-        seen = predict_stack(field, grid_coords(np.arange(h * w), (h, w)))
-
-        def judged() -> list[Judged]:
-            truth = np.stack([task.truth() for task in tasks])
-            shown = seen.reshape(truth.shape)
-            levels, alike = psnr_stack(shown, truth), ssim_stack(shown, truth)
-            return [
-                Judged({"psnr": p, "psnr_train": p, "ssim": s}, kind._about())
-                for kind, p, s in zip(kinds, levels, alike, strict=True)
-            ]
-
-        return judged
-
     def classical(self, room: int) -> dict[str, Make]:
         """Interpolation of the pixels held out; where none are, a JPEG as small as the
         network."""
+        if self.mapped:
+            return {}
         holdout, seed = self.options.holdout, self.options.seed
         task = image_task(self.image, holdout=holdout, seed=seed)
         truth = task.truth()
@@ -299,8 +295,17 @@ def stride(pixels: int, most: int | None = None, side: int | None = None) -> int
     return k
 
 
+def _middle(values: np.ndarray) -> np.ndarray:
+    """The middle of a picture that stays on the disk, at full density."""
+    cut = [slice((n - min(n, MIDDLE)) // 2, (n + min(n, MIDDLE)) // 2)
+           for n in values.shape[:2]]  # fmt: skip
+    return np.array(values[tuple(cut)])
+
+
 def thinned(task: ImageTask, k: int) -> ImageTask:
     """The task of every kth row and column, with its trained and held-out pixels."""
+    if k == 1:
+        return task
     h, w, _ = task.pixels.shape
     kept = (slice(0, h // k * k, k), slice(0, w // k * k, k))
 

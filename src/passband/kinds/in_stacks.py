@@ -30,6 +30,11 @@ class InStacks(abc.ABC):
             given: the options that were asked for.
         """
 
+    @abc.abstractmethod
+    def host_task(self, training: Any) -> Any | None:
+        """The task with arrays of NumPy's, which are made faster than JAX's; None where
+        it is made as usual."""
+
     @classmethod
     @abc.abstractmethod
     def judge_stack(

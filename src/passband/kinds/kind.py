@@ -259,6 +259,15 @@ class Kind(abc.ABC):
     def read(cls, options: Any, listener: Listener = SILENT) -> "Kind":
         """Take in the files."""
 
+    @classmethod
+    def parts(
+        cls, options: Any, listener: Listener
+    ) -> "dict[str, Callable[[Any], Kind]]":
+        """What a file is several inputs of a set by: how each is read from options, by
+        its name; nothing where a file is one input."""
+        del options, listener
+        return {}
+
     def again(self, options: Any) -> "Kind":
         """The same data, read with other options."""
         with allowing(options.max_input):

@@ -145,10 +145,16 @@ class _Runner:
     def _trained(self, stack: list[Ready], size: int) -> Stacked:
         first = stack[0].training
         group = stack[0].group
-        # A stack that is not full takes the program of a full one, if there is one.
         devices = jax.local_device_count()
-        runs = size if group in self._whole else -(-len(stack) // devices) * devices
-        if runs >= size:
+        # A loop of one turn is none to XLA's CPU: a run alone would have other bits.
+        least = 2 * devices if jax.default_backend() == "cpu" else devices
+        full, runs = (
+            max(least, -(-count // devices) * devices) for count in (size, len(stack))
+        )
+        # A stack that is not full takes the program of a full one, if there is one.
+        if group in self._whole:
+            runs = full
+        if runs == full:
             self._whole.add(group)
         filled = [*stack, *stack[-1:] * (runs - len(stack))]
         word = first.optimiser

@@ -10,20 +10,24 @@ from ..errors import InputError
 from ..file_gate import allowing, read_text
 
 if TYPE_CHECKING:
-    from .kind import Kind
+    from .kind import Kind, Listener
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, slots=True)
 class Source:
     """One input: its name in the set, and how it is read."""
 
     name: str
     path: str | None
     """None where the data are in memory."""
-    load: "Callable[[Any], Kind]"
-    """From options to data; whatever it raises costs this input alone."""
+    load: "Callable[[Any, Any], Kind]"
+    """From the path and options to data; one function for all files."""
     place: int = 0
     """In the list of all inputs."""
+
+    def read(self, asked: Any) -> "Kind":
+        """The data; whatever is raised costs this input alone."""
+        return self.load(self.path, asked)
 
 
 def sources_of(
@@ -51,19 +55,46 @@ def sources_of(
     if not found:
         raise InputError("`file` is missing: there is nothing to fit")
     names = unique([name for name, _ in found], [path for _, path in found])
+    load = _reader(cls)
     return [
-        Source(name, path, _reader(cls, path), place)
+        Source(name, path, load, place)
         for place, (name, (_, path)) in enumerate(zip(names, found, strict=True))
     ]
 
 
+def in_parts(
+    cls: "type[Kind]", sources: Sequence[Source], asked: Any, listener: "Listener"
+) -> list[Source]:
+    """The inputs, those that are several (`Kind.parts`) one by one."""
+    found: list[Source] = []
+    for source in sources:
+        loads: dict[str, Callable[[Any], Kind]] = {}
+        if source.path is not None:
+            with allowing(asked.max_input):
+                own = dataclasses.replace(asked, file=source.path)
+                loads = cls.parts(own, listener)
+        found += [
+            Source(f"{source.name}-{name}", source.path, _part(load))
+            for name, load in loads.items()
+        ] or [source]
+    return [dataclasses.replace(one, place=place) for place, one in enumerate(found)]
+
+
 def source_of(cls: "type[Kind]", path: str) -> Source:
     """The input of one file."""
-    return Source(Path(path).stem, path, _reader(cls, path))
+    return Source(Path(path).stem, path, _reader(cls))
 
 
-def _reader(cls: "type[Kind]", path: str) -> "Callable[[Any], Kind]":
-    def load(asked: Any) -> "Kind":
+def _part(load: "Callable[[Any], Kind]") -> "Callable[[Any, Any], Kind]":
+    def of_the_source(path: str, asked: Any) -> "Kind":
+        del path
+        return load(asked)
+
+    return of_the_source
+
+
+def _reader(cls: "type[Kind]") -> "Callable[[Any, Any], Kind]":
+    def load(path: str, asked: Any) -> "Kind":
         with allowing(asked.max_input):
             return cls.read(dataclasses.replace(asked, file=path))
 

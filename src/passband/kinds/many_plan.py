@@ -165,7 +165,7 @@ def _sample(sources: Sequence[Source], asked: TrainOptions) -> list[Kind]:
     found, errors = [], []
     for place in order:
         try:
-            found.append(sources[place].load(asked))
+            found.append(sources[place].read(asked))
         except Exception as error:  # it will be a row of the index
             errors.append(error)
         if len(found) == min(SAMPLE, count) or len(errors) > 100:

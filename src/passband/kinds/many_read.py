@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import one_line
 from ..tasks.task import Task
+from .in_stacks import InStacks
 from .kind import Kind, Training
 from .many_inputs import Source
 from .many_plan import SetPlan
@@ -91,10 +92,12 @@ def ready(source: Source, plan: SetPlan) -> Ready | Failed:
     """An input, read and made into a task whose arrays are on the host."""
     try:
         asked = plan.asked_for(source)
-        kind = dataclasses.replace(source.load(asked), beside=False)
+        kind = dataclasses.replace(source.read(asked), beside=False)
         training = plan.training(kind, asked)
-        with _on_host():
-            task = jax.tree.map(_host_array, kind.task(training))
+        task = kind.host_task(training) if isinstance(kind, InStacks) else None
+        if task is None:
+            with _on_host():
+                task = jax.tree.map(_host_array, kind.task(training))
         return Ready(source, kind, training, task, kind.hashes(kind.options)[0])
     except Exception as error:  # whatever it is, it costs this input alone
         return Failed(source, one_line(error))

@@ -17,7 +17,7 @@ from ..train.processes import ALONE, Heartbeat, Processes, wait_for
 from ..train.set_folder import Part, SetFolder
 from .kind import SILENT, Kind, Listener
 from .many import fit_sources
-from .many_inputs import Source
+from .many_inputs import Source, in_parts
 from .many_options import ManyOptions
 from .many_pictures import pictures_of
 from .many_plan import SetPlan, settle
@@ -50,6 +50,7 @@ def fit_set(
     """
     many = many or ManyOptions()
     begun = time.perf_counter()
+    sources = in_parts(cls, sources, asked, listener)
     run = f"{time.time():.6f}"
     folder = SetFolder(place)
     if resume and overwrite:
@@ -87,19 +88,21 @@ def fit_set(
             (part.path / "done.json").unlink()
         progress = fit_sources(left, plan, part, stack=many.stack, listener=listener)
         mine = {"run": run, "fitted": progress.done, "failed": len(progress.failed)}
-        seconds = time.perf_counter() - begun
         part.write_done(mine)
         if processes.index:
-            return mine | {"seconds": seconds, "process": processes.index}
+            return mine | {"process": processes.index}
         lost = _wait(folder, processes, run, beat.path, many.lost_after, listener)
+        seconds = time.perf_counter() - begun
+        fitted = sum(_done(path, run).get("fitted", 0) for path in folder.parts())
         listener.progress("writing the index and the summary", often=False)
         rows = folder.merge()
         result = _result(rows, plan, sources, lost) | {
             "seconds": round(time.perf_counter() - begun, 3),
-            "fitted_now": progress.done,
+            "fitted_now": fitted,
+            "processes": processes.count,
             "out": str(place),
         }
-        result["fields_per_second"] = round(progress.done / max(seconds, 1e-9), 3)
+        result["fields_per_second"] = round(fitted / max(seconds, 1e-9), 3)
         folder.write_json("result.json", result)
         ranked, metric = _ranked(rows, result), result["metric"]
         pictures = pictures_of(plan, sources, folder, ranked, metric)
@@ -123,10 +126,7 @@ def _wait(
     others = [folder.path / f"part-{k:03d}" for k in range(1, processes.count)]
 
     def done(part: Path) -> bool:
-        try:
-            return read_json(part / "done.json").get("run") == run
-        except (InputError, AttributeError):
-            return False
+        return bool(_done(part, run))
 
     lost = wait_for(others, done, mine, lost_after, listener.progress)
     for part in lost:
@@ -135,6 +135,16 @@ def _wait(
             "written is left out; `resume` fits it"
         )
     return [part.name for part in lost]
+
+
+def _done(part: Path, run: str) -> dict[str, Any]:
+    """What the process of a part said when it had done its share of this run."""
+    try:
+        found = read_json(part / "done.json")
+    except InputError:
+        return {}
+    ours = isinstance(found, dict) and found.get("run") == run
+    return found if ours else {}
 
 
 def _result(

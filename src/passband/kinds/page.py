@@ -27,11 +27,13 @@ def write_page(
     field: Field,
     about: dict[str, Any],
     out: Path,
-    model: Path,
+    model: Path | None,
+    name: str = "",
 ) -> dict[str, Any]:
-    """Write the page of a model, whose file it is or, in a set, whose name."""
-    bytes = model.stat().st_size if model.is_file() else None
-    page = page_of(kind, field, about, title_of(model), bytes)
+    """Write the page of a model file, or of a model that has none, by its name."""
+    bytes = None if model is None else model.stat().st_size
+    title = name if model is None else title_of(model)
+    page = page_of(kind, field, about, title, bytes)
     text = page.encode(errors="replace")  # a name may hold bytes that are no text
     write_bytes(out, text)
     layers = [field.encoding.features, *(b.shape[-1] for b in field.mlp.biases)]

@@ -26,7 +26,7 @@ def render_file(
     model = model_path(model)
     field, about = load_with_info(model)
     about = about | {"folder": str(model.parent)}
-    return render_field(field, about, options, out, listener, name=str(model))
+    return render_field(field, about, options, out, listener, str(model), model)
 
 
 def render_field(
@@ -35,10 +35,14 @@ def render_field(
     options: Any,
     out: Path,
     listener: Listener = SILENT,
-    *,
     name: str = "the model",
+    model: Path | None = None,
 ) -> dict[str, Any]:
-    """Write a field of which this is known, as `render_file` does."""
+    """Write a field of which this is known, as `render_file` does.
+
+    Args:
+        model: the file that it has by itself, if it has one.
+    """
     kind = kind_of(about)
     if out.suffix.lower() == ".onnx":
         why = "means nothing to an ONNX model; leave it out"
@@ -47,7 +51,7 @@ def render_field(
     if out.suffix.lower() == ".html":
         why = "means nothing to a page, which has every size; leave it out"
         refuse(options, ("size", "resolution", "crop", "bits", "time", "frames"), why)
-        return write_page(kind, field, about, out, Path(name))
+        return write_page(kind, field, about, out, model, name)
     if kind is None:
         raise InputError(
             f"`{name}` is of task `{about.get('task')}`; only a model made by "

@@ -1,12 +1,14 @@
 """A field of two coordinates as a picture of any size."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..data.images import to_user, write_image
+from ..data.large_picture import TILE, write_bands
 from ..errors import InputError
 from ..field import Field
 from ..tasks.image import render
@@ -14,6 +16,8 @@ from .kind import SILENT, Listener, Rendered, share_told
 from .model_facts import check_room, range_of, shape_of, size_of, suffix_of
 
 # What each kind of file can hold; NPY has float32 whatever the bits.
+BY_BANDS = 2**26
+"""Numbers from which a TIFF or NPY file is written as it is made."""
 BITS = {".png": (8, 16), ".tif": (8, 16, 32), ".tiff": (8, 16, 32), ".npy": (32,)}
 
 
@@ -27,9 +31,22 @@ def render_picture(
     if options.crop is not None:
         crop = _crop(options.crop, h, w)
     size = size_of(options, crop[2] - crop[0], crop[3] - crop[1])
-    check_room(math.prod(size) * field.mlp.biases[-1].shape[-1])
+    channels = field.mlp.biases[-1].shape[-1]
+    numbers = math.prod(size) * channels
+
+    def bands() -> Iterator[np.ndarray]:
+        """The picture from top to bottom, a band of tiles at a time."""
+        rows, columns = size
+        high = (crop[2] - crop[0]) / rows
+        for start in range(0, rows, TILE):
+            count = min(TILE, rows - start)
+            top = crop[0] + start * high
+            part = (top, crop[1], top + count * high, crop[3])
+            yield render(field, (h, w), (count, columns), crop=part)
+            listener.progress(f"evaluating the field  {(start + count) / rows:.0%}")
 
     def picture() -> np.ndarray:
+        check_room(numbers)
         return render(field, (h, w), size, crop=crop, on_rows=share_told(listener))
 
     def write(out: Path) -> dict[str, Any]:
@@ -40,6 +57,12 @@ def render_picture(
                 f"{', '.join(map(str, BITS[suffix]))} for {suffix}"
             )
         own = about.get("bits") if about.get("bits") in BITS[suffix] else None
+        if numbers > BY_BANDS and suffix != ".png":
+            write_bands(
+                out, bands(), (*size, channels), low=low, high=high,
+                bits=options.bits or own or 32,
+            )  # fmt: skip
+            return {"shape": [*size, channels]}
         bits, values = own if options.bits is None else options.bits, picture()
         write_image(out, values, low=low, high=high, bits=bits)
         return {"shape": list(values.shape)}

@@ -1,9 +1,9 @@
-"""What a run that is resumed was asked for."""
+"""What a run that is resumed, or made again, was asked for."""
 
 import dataclasses
 import os
 import typing
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any, TypeVar
 
 from ..errors import InputError
@@ -40,21 +40,9 @@ def resumed_options(
     for word in CHOSEN:
         if word in given and getattr(options, word) == config.get(f"{word}_given"):
             given = {*given} - {word}
-    cls = row_of(name).options
-    hints, changes = typing.get_type_hints(cls), {}
-    for f in dataclasses.fields(cls):
-        if f.name in FREE:
-            continue
-        usual = BEFORE.get(f.name, f.default)
-        mine, theirs = getattr(options, f.name), config.get(f.name, usual)
-        bounded = not f.metadata.get("positional") and theirs is not None
-        if not isinstance(theirs, hints[f.name]) or (
-            bounded and what_it_must_be(theirs, f.metadata)
-        ):
-            raise InputError(
-                f"config.json of the run is damaged: it has {theirs!r} for `{f.name}`; "
-                "`overwrite` starts anew"
-            )
+    changes = {}
+    for f, theirs in _options_of(config, name, "`overwrite` starts anew"):
+        mine = getattr(options, f.name)
         if f.name in given and f.name in LOOSENED:
             continue
         if f.name in given and f.metadata.get("path") and _is_moved(mine, theirs):
@@ -72,6 +60,45 @@ def resumed_options(
             )
         changes[f.name] = theirs
     return dataclasses.replace(options, **changes)  # pyright: ignore[reportArgumentType]
+
+
+def configured_options(
+    options: T, given: Collection[str], config: dict[str, Any], name: str
+) -> T:
+    """The options of the run whose config.json this is, but for those that are given.
+
+    What the run had chosen, its scale among it, is not chosen again.
+    """
+    if config["task"] != name:
+        raise InputError(f"`config` is of task `{config['task']}`, not `{name}`")
+    told = "`config` must be that of a run"
+    changes = {
+        f.name: theirs
+        for f, theirs in _options_of(config, name, told)
+        if f.name not in given
+    }
+    return dataclasses.replace(options, **changes)  # pyright: ignore[reportArgumentType]
+
+
+def _options_of(
+    config: dict[str, Any], name: str, advice: str
+) -> Iterator[tuple[dataclasses.Field, Any]]:
+    """The options of a kind as a run has them; a value that none can have is damage."""
+    cls = row_of(name).options
+    hints = typing.get_type_hints(cls)
+    for f in dataclasses.fields(cls):
+        if f.name in FREE:
+            continue
+        theirs = config.get(f.name, BEFORE.get(f.name, f.default))
+        bounded = not f.metadata.get("positional") and theirs is not None
+        if not isinstance(theirs, hints[f.name]) or (
+            bounded and what_it_must_be(theirs, f.metadata)
+        ):
+            raise InputError(
+                f"config.json of the run is damaged: it has {theirs!r} for `{f.name}`; "
+                f"{advice}"
+            )
+        yield f, theirs
 
 
 def _same(name: str, mine: Any, theirs: Any) -> bool:

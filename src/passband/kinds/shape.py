@@ -177,8 +177,12 @@ class ShapeKind(Kind):
 
         def figures() -> dict[str, Any]:
             pair = np.concatenate([self._normals, picture], axis=1)
+            across = int(np.argmin(np.subtract(*bounding_box(mesh)[::-1])))
+            axis, middle = "xyz"[across], self.placement.center[across]
             return {
-                "triptych": triptych(*(cut or self._slice(field))[:2]),
+                f"Slice at {axis} = {middle:.4g}": triptych(
+                    *(cut or self._slice(field))[:2]
+                ),
                 "Normals: the mesh on the left, the field on the right": png_of(pair),
             }
 

@@ -14,6 +14,7 @@ from ..forward.fan import Projector
 from ..forward.kspace import KSpace
 from ..forward.linear import Masked
 from ..tasks.ct import CTTask, kept_rays
+from ..tasks.ct_rows import RowsTask
 from ..tasks.linear import LinearTask, held_out
 from ..tasks.mri import MriTask
 from ..tasks.task import Task
@@ -94,6 +95,16 @@ def _(task: CTTask, *, steps: int = 1000) -> Recipes:
     return {
         name: lambda one=one: enlarged(np.asarray(one()), task.side)
         for name, one in make.items()
+    }
+
+
+@recipes.register
+def _(task: RowsTask, *, steps: int = 1000) -> Recipes:
+    """Those of every row by itself, stacked."""
+    rows = [recipes(task.row(k), steps=steps) for k in range(task.sinogram.shape[1])]
+    return {
+        name: lambda name=name: np.stack([row[name]() for row in rows])
+        for name in rows[0]
     }
 
 

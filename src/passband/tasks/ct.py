@@ -40,13 +40,14 @@ class CTTask(Task):
     """
 
     forward: LinearForward
-    sinogram: Float[Array, "*runs views bins"]
-    train_mask: Bool[Array, "views bins"] | None
+    sinogram: Float[Array, "*runs_and_rays"]
+    """(views, bins), or (views, rows, bins)."""
+    train_mask: Bool[Array, "views *rows bins"] | None
     """The rays to train on; None for all."""
     side: int = eqx.field(static=True)
     """Rows and columns of the picture."""
     prior: TotalVariation | None = None
-    weights: Float[Array, "views bins"] | None = None
+    weights: Float[Array, "views *rows bins"] | None = None
     """How much each ray counts in the loss; None for all alike."""
 
     def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
@@ -61,7 +62,7 @@ class CTTask(Task):
         prior = total_variation(weight, 2 * self.empty_loss, sides, (1.0, 1.0))
         return dataclasses.replace(self, prior=prior)
 
-    def loss_of(self, density: Float[Array, "side side"]) -> Scalar:
+    def loss_of(self, density: Float[Array, "*rows side side"]) -> Scalar:
         """Half the mean squared error of the rays (protocol 6)."""
         square = (self.forward(density) - self.sinogram) ** 2
         if self.weights is not None:
@@ -80,13 +81,13 @@ class CTTask(Task):
             square = square * np.asarray(self.weights)
         return 0.5 * float(np.mean(square, where=train_mask))
 
-    def density(self, field: Field) -> Float[Array, "side side"]:
+    def density(self, field: Field) -> Float[Array, "*rows side side"]:
         """The field on the grid of the instrument."""
         n, _ = self.forward.input_shape
         coords = grid_coords(jnp.arange(n * n), (n, n))
         return field.batch(coords).reshape(n, n)
 
-    def project(self, field: Field) -> Float[Array, "views bins"]:
+    def project(self, field: Field) -> Float[Array, "views *rows bins"]:
         """What the instrument sees of the field."""
         return self.forward(self.density(field))
 
@@ -97,7 +98,7 @@ class CTTask(Task):
         """Relative errors of the rays that were trained on, and of those held out."""
         return self.errors(_project(self, field))
 
-    def errors(self, seen: Float[Array, "views bins"]) -> dict[str, float]:
+    def errors(self, seen: Float[Array, "views *rows bins"]) -> dict[str, float]:
         """The metrics of a sinogram, whoever made it."""
         found = {"error_train": relative_error(seen, self.sinogram, self.train_mask)}
         if self.train_mask is not None:
@@ -107,6 +108,11 @@ class CTTask(Task):
     @property
     def step_points(self) -> int:
         return math.prod(self.forward.input_shape)
+
+    @property
+    def plane_extent(self) -> float:
+        """The length of a picture's side in units of the longest of all."""
+        return 1.0
 
 
 @jit_without_autotune
@@ -223,16 +229,23 @@ def simulated(
         raise InputError(f"`noise` (={noise:g}) must be 0 or more")
     colours = image.values[..., : {2: 1, 4: 3}.get(image.values.shape[2])]
     square = squared(colours.astype(np.float32).mean(axis=2), None)
-    geometry, bins = _scanner_of(len(square), dict(asked or {}))
+    geometry, bins = scanner_of(len(square), dict(asked or {}))
     forward = projector(geometry, angles, bins)
     clean = geometry.side * np.asarray(forward(jnp.asarray(square)))
-    rng = np.random.default_rng([seed, 1])  # not the draw that holds rays out
-    rough = rng.normal(size=clean.shape) * noise * clean.max()
-    values = (clean + rough).astype(np.float32)
+    values = with_noise(clean, noise, seed)
     return Sinogram(values, angles, image.name, geometry=geometry), square
 
 
-def _scanner_of(side: int, asked: dict[str, Any]) -> tuple[Geometry, int]:
+def with_noise(
+    clean: np.ndarray, noise: float, seed: int
+) -> Float32[np.ndarray, "..."]:
+    """Line integrals with normal noise, a share of the largest."""
+    rng = np.random.default_rng([seed, 1])  # not the draw that holds rays out
+    rough = rng.normal(size=clean.shape) * noise * clean.max()
+    return (clean + rough).astype(np.float32)
+
+
+def scanner_of(side: int, asked: dict[str, Any]) -> tuple[Geometry, int]:
     """A scanner that sees a square of so many pixels, and its bins."""
     if "source_origin" not in asked:
         return settle(asked | {"axis": side // 2}, side), side
@@ -252,7 +265,7 @@ def squared(
 ) -> Float32[np.ndarray, "side side"]:
     """A picture in the middle of a square; without a side, of one that holds it all."""
     h, w = density.shape
-    n = _room_for(density) if side is None else side
+    n = room_for(density) if side is None else side
     if max(h, w) > n:
         raise InputError(
             f"a picture of {h} x {w} pixels does not fit into the {n} x {n} that {n} "
@@ -264,7 +277,7 @@ def squared(
     return out
 
 
-def _room_for(density: Float32[np.ndarray, "h w"]) -> int:
+def room_for(density: Float32[np.ndarray, "h w"]) -> int:
     """The side of a square whose circle holds every pixel that is not 0."""
     h, w = density.shape
     rows, columns = np.nonzero(density)
@@ -273,13 +286,17 @@ def _room_for(density: Float32[np.ndarray, "h w"]) -> int:
 
 
 def against_truth(
-    values: Float[np.ndarray, "side side"],
-    truth: Float[np.ndarray, "side side"],
+    values: Float[np.ndarray, "*rows side side"],
+    truth: Float[np.ndarray, "*rows side side"],
     data_range: float,
 ) -> dict[str, float]:
-    """PSNR and SSIM of a reconstruction, clipped to the truth's range."""
+    """PSNR and SSIM of a reconstruction, clipped to the truth's range; of slices the
+    PSNR of all, and the mean of their SSIM."""
     shown = np.clip(values, truth.min(), truth.min() + data_range)
+    sides = truth.shape[-2:]
+    pairs = zip(shown.reshape(-1, *sides), truth.reshape(-1, *sides), strict=True)
+    alike = [ssim(a, b, data_range=data_range) for a, b in pairs]
     return {
         "psnr": psnr(shown, truth, data_range=data_range),
-        "ssim": ssim(shown, truth, data_range=data_range),
+        "ssim": float(np.mean(alike)),
     }

@@ -1,5 +1,6 @@
 """The image task: pixel coordinate in, colour out (paper, section 6.2)."""
 
+import dataclasses
 from collections.abc import Callable
 
 import equinox as eqx
@@ -15,6 +16,9 @@ from ..field import Field
 from ..mappings import AnyKey
 from .metrics import psnr, ssim
 from .task import Task, half_mean_square_at, points_at_once
+
+SHARED_FROM = 2**17
+"""Pixels a step from which on several devices share them."""
 
 
 class ImageTask(Task):
@@ -89,6 +93,15 @@ class ImageTask(Task):
     @property
     def microbatch_points(self) -> int:
         return points_at_once(self.step_points)
+
+    @property
+    def shared_batch(self) -> int | None:
+        worth = self.batch is not None and self.batch >= SHARED_FROM
+        return self.batch if worth else None
+
+    def share(self, count: int) -> "ImageTask":
+        assert self.batch is not None
+        return dataclasses.replace(self, batch=self.batch // count)
 
     def psnr_of_loss(self, loss: np.ndarray) -> np.ndarray:
         return -10 * np.log10(2 * np.maximum(loss, 1e-30))

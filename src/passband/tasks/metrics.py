@@ -84,42 +84,6 @@ def ssim(
     return float(np.asarray(score))  # its stub allows a tuple too
 
 
-def psnr_stack(prediction: np.ndarray, target: np.ndarray) -> list[float]:
-    """`psnr` of every entry along the first axis, for a data range of 1."""
-    _check_shapes(prediction, target)
-    axes = tuple(range(1, target.ndim))
-    with np.errstate(all="ignore"):
-        off = np.subtract(prediction, target, dtype=np.float64)
-        return (-10 * np.log10(np.mean(np.square(off), axis=axes))).tolist()
-
-
-def ssim_stack(prediction: np.ndarray, target: np.ndarray) -> list[float]:
-    """`ssim` of every picture of a stack (n, rows, cols, c), for a data range of 1: all
-    of them filtered at once, a fifth of the time."""
-    from scipy.ndimage import uniform_filter
-
-    _check_shapes(prediction, target)
-    _, rows, columns, _ = target.shape
-    window = min(7, rows, columns)
-    window -= 1 - window % 2
-    edge = window // 2
-    count = window**2
-    unbias = count / (count - 1) if window > 1 else 1.0
-    x, y = prediction.astype(np.float64), target.astype(np.float64)
-
-    def mean(values: np.ndarray) -> np.ndarray:
-        found = uniform_filter(values, window, axes=(1, 2))
-        return found[:, edge : rows - edge, edge : columns - edge]
-
-    mx, my = mean(x), mean(y)
-    vx, vy = unbias * (mean(x * x) - mx * mx), unbias * (mean(y * y) - my * my)
-    both = unbias * (mean(x * y) - mx * my)
-    c1, c2 = 0.01**2, 0.03**2
-    alike = (2 * mx * my + c1) * (2 * both + c2)
-    alike /= (mx * mx + my * my + c1) * (vx + vy + c2)
-    return alike.mean(axis=(1, 2, 3)).tolist()
-
-
 def iou(prediction: ArrayLike, target: ArrayLike) -> float:
     """Intersection over union of two boolean arrays, 1 where both are empty.
 

@@ -49,6 +49,16 @@ class Task(eqx.Module):
         """Whether those are fewer than a step has; of a stack of tasks too."""
         return False
 
+    @property
+    def shared_batch(self) -> int | None:
+        """Points of a step that several devices may share, each drawing its own part;
+        None where a step is not drawn, or too small to be worth it."""
+        return None
+
+    def share(self, count: int) -> "Task":
+        """The task of one of so many devices, with its part of the batch."""
+        raise NotImplementedError(f"{type(self).__name__} is not shared")
+
     def psnr_of_loss(self, loss: np.ndarray) -> np.ndarray | None:
         """The PSNR that a loss stands for, where it stands for one."""
         del loss

@@ -1,11 +1,12 @@
 """Several processes of one job, on JAX's own runtime: who this one is, and what all
 agree on."""
 
+import contextlib
 import dataclasses
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,7 +46,8 @@ class Processes:
                 error, text = found, to_json({"error": str(found)})
             data = text.encode()
             buffer[: len(data)] = np.frombuffer(data, np.uint8)
-        seen = np.asarray(multihost_utils.broadcast_one_to_all(buffer))
+        with _stdout_kept():
+            seen = np.asarray(multihost_utils.broadcast_one_to_all(buffer))
         found = from_json(seen.astype(np.uint8).tobytes().rstrip(b"\0"))
         if error is not None:
             raise error
@@ -90,18 +92,36 @@ def distributed(
         # Else a process that is lost ends the others.
         jax.config.update("jax_enable_recoverability", True)
     try:
-        jax.distributed.initialize(
-            coordinator_address=coordinator,
-            num_processes=processes,
-            process_id=process,
-            local_device_ids=local_devices(os.environ),
-        )
+        with _stdout_kept():
+            jax.distributed.initialize(
+                coordinator_address=coordinator,
+                num_processes=processes,
+                process_id=process,
+                local_device_ids=local_devices(os.environ),
+            )
+            jax.local_devices()  # they find each other now
     except (RuntimeError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"the processes did not find each other: {one_line(error)}; give "
             "`coordinator`, `processes` and `process`"
         ) from error
     return here()
+
+
+@contextlib.contextmanager
+def _stdout_kept() -> Iterator[None]:
+    """Send what the runtime's C++ says of its peers to stderr: stdout has results."""
+    try:
+        kept = os.dup(1)
+    except OSError:  # there is none
+        yield
+        return
+    try:
+        os.dup2(2, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def here() -> Processes:

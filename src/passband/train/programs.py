@@ -39,13 +39,16 @@ def chunk(
     Args:
         axes: which leaves of a stack of tasks have a run axis (`stack.stack`); None
             where the run is alone.
-        mesh: devices that share the runs of a stack. Each takes its own through the
-            whole program and hears nothing of the others, so that ops which XLA cannot
-            take apart (`ops.fused`) serve here too.
+        mesh: devices that share the runs of a stack, or the batch of a run alone. Of a
+            stack each takes its own through the whole program and hears nothing of the
+            others, so that ops which XLA cannot take apart (`ops.fused`) serve here
+            too.
         in_turn: take the runs of a stack one after the other, as if each were alone:
             on a CPU, whose products of stacks are slow, and where the bits of a run
             then do not depend on its neighbours.
     """
+    if mesh is not None and axes is None:
+        return _batch_shared(task, state, optimiser, length, mesh)
     if mesh is not None:
         return _on_each_device(task, state, axes, optimiser, length, mesh, in_turn)
     if in_turn:
@@ -88,6 +91,32 @@ def _on_each_device(
         out_specs=(along, PartitionSpec(None, RUN)),
         check_vma=False,  # Pallas' programs do not say which devices they vary over
     )(leaves, state)
+
+
+def _batch_shared(
+    task: Task,
+    state: State,
+    optimiser: optax.GradientTransformation,
+    length: int,
+    mesh: Mesh,
+) -> tuple[State, Float[Array, " length *members"]]:
+    """`chunk` of one run: every device has the whole network and a part of the batch,
+    and all take the same step."""
+    mine, whole = task.share(mesh.size), PartitionSpec()
+    leaves, structure = jax.tree.flatten(mine)
+
+    def some(leaves: list[Array], state: State) -> tuple[State, Array]:
+        task = jax.tree.unflatten(structure, leaves)
+
+        def body(carry, _):
+            return advance(task, carry, optimiser, axis=RUN)
+
+        return jax.lax.scan(body, state, length=length)
+
+    return jax.shard_map(
+        some, mesh=mesh, in_specs=(whole, whole), out_specs=(whole, whole),
+        check_vma=False,
+    )(leaves, state)  # fmt: skip
 
 
 def _in_turn(

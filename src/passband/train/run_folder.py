@@ -9,9 +9,10 @@ from typing import Any
 
 from ..atomic_write import make_folder, part_of, unwritable, write_bytes
 from ..errors import InputError
-from ..file_gate import read_bytes, read_json
+from ..file_gate import read_bytes
 from ..json_text import from_json, to_json
 from .checkpoint import read_checkpoint, write_checkpoint
+from .config_file import config_of_run
 from .run_lock import NAME as LOCK
 from .run_lock import RunLock
 from .state import State
@@ -19,7 +20,6 @@ from .state import State
 _OURS = ("config.json", "metrics.jsonl", "model.safetensors", "preview.png",
          "report.html", "result.json", "state.safetensors")  # fmt: skip
 _LONGEST = 2**32  # bytes of metrics
-_NEEDED = ("passband", "task", "sha256")  # texts that every config.json has
 
 
 class RunFolder:
@@ -61,7 +61,7 @@ class RunFolder:
             ) from None
         except OSError as error:
             raise InputError(f"`{path}` cannot be read: {error.strerror}") from error
-        if there and _read_config(path) is None:
+        if there and config_of_run(path / "config.json") is None:
             raise InputError(
                 f"`{path}` holds files that are not a run's; choose another `out`"
             )
@@ -77,7 +77,7 @@ class RunFolder:
         if not os.path.lexists(path / "config.json"):
             raise InputError(f"`{path}` has no config.json; there is no run to resume")
         lock = RunLock(path)  # before anything is read that its owner may change
-        config = _read_config(path)
+        config = config_of_run(path / "config.json")
         if config is None:
             lock.release()
             raise InputError(
@@ -186,18 +186,6 @@ def _is_number(value: Any) -> bool:
     return value is None or (
         isinstance(value, int | float) and not isinstance(value, bool)
     )
-
-
-def _read_config(path: Path) -> dict[str, Any] | None:
-    """What config.json holds, if a run of ours wrote it."""
-    try:
-        config = read_json(path / "config.json")
-    except InputError:
-        return None
-    if not isinstance(config, dict):
-        return None
-    ours = all(isinstance(config.get(name), str) for name in _NEEDED)
-    return config if ours else None
 
 
 def add_entry(

@@ -28,6 +28,8 @@ from .run_lock import RunLock
 INDEX, CONFIG = "index.jsonl", "config.json"
 _OURS = (INDEX, CONFIG, "summary.html", "result.json")
 _OF_A_PART = ("failed.jsonl", "done.json", "alive")
+_INDEXED = ("name", "place", "source", "sha256", "mapping", "metrics", "seconds",
+            "warning")  # fmt: skip
 _LONGEST = 2**32  # bytes of an index
 
 
@@ -104,7 +106,8 @@ class SetFolder:
             for k, row in enumerate(shard.rows):
                 if row["name"] not in names:
                     names.add(row["name"])
-                    rows.append({"name": row["name"], "shard": where, "row": k} | row)
+                    said = {name: row[name] for name in _INDEXED if name in row}
+                    rows.append(said | {"shard": where, "row": k})
         rows += [r for name, r in self.failures().items() if name not in names]
         return sorted(rows, key=_place)
 

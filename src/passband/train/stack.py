@@ -34,15 +34,23 @@ class Part(NamedTuple):
 
     @property
     def mesh(self) -> Mesh | None:
-        """The devices that share the runs, if there are several."""
-        return None if self.alone else _mesh(len(self.states))
+        """The devices that share the runs, or the batch of one that is alone, if there
+        are several."""
+        if not self.alone:
+            return _mesh(len(self.states))
+        batch = self.tasks[0].shared_batch
+        return None if batch is None else _mesh(batch)
 
     def arrays(
         self, optimiser: optax.GradientTransformation
     ) -> tuple[Task, State, PyTree]:
         """The task, the state and which leaves of the task have a run axis."""
         if self.alone:
-            return self.tasks[0], self.states[0], None
+            [task], [state], mesh = self.tasks, self.states, self.mesh
+            if mesh is not None:
+                everywhere = NamedSharding(mesh, PartitionSpec())
+                task, state = jax.device_put((task, state), everywhere)
+            return task, state, None
         task, axes = stack(self.tasks)
         state = together(self.states)
         moments = jax.vmap(lambda field: init_moments(field, optimiser))(state.field)

@@ -44,7 +44,10 @@ def init_moments(field: Field, optimiser: optax.GradientTransformation) -> PyTre
 
 
 def advance(
-    task: Task, state: State, optimiser: optax.GradientTransformation
+    task: Task,
+    state: State,
+    optimiser: optax.GradientTransformation,
+    axis: str | None = None,
 ) -> tuple[State, Float[Array, "*members"]]:
     """One step of gradient descent.
 
@@ -54,12 +57,18 @@ def advance(
 
     Members take the step side by side, on the same batch, each by its own loss and its
     own gradient; if one of them is not finite, all stay.
+
+    Args:
+        axis: of a mesh whose devices share the batch: each draws its own part, and all
+            take the mean of their losses and gradients.
     """
     field = state.field
     if many := isinstance(field, Members):
         field = field.networks
     params, fixed = eqx.partition(field, field.trainable())
     key = jax.random.fold_in(state.key, state.step)
+    if axis is not None:
+        key = jax.random.fold_in(key, jax.lax.axis_index(axis))
     scale = state.rate(state.step)
 
     def step(params, fixed, moments):
@@ -67,6 +76,8 @@ def advance(
             return task.loss(eqx.combine(params, fixed), key, state.step)
 
         loss, grads = jax.value_and_grad(loss_of)(params)
+        if axis is not None:
+            loss, grads = jax.lax.pmean((loss, grads), axis)
         flat = jnp.concatenate([g.ravel() for g in jax.tree.leaves(grads)])
         finite = jnp.isfinite(loss) & jnp.isfinite(jnp.vdot(flat, flat))
         updates, moments = optimiser.update(grads, moments, params)

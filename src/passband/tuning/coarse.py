@@ -15,6 +15,7 @@ from ..domain import extent_of
 from ..errors import InputError
 from ..forward.kspace import crop
 from ..tasks.ct import CTTask, kept_rays
+from ..tasks.ct_rows import RowsTask
 from ..tasks.mri import MriTask
 from .problem import Coarse
 
@@ -30,10 +31,17 @@ def ct_coarse(task: CTTask, *, points: int = POINTS, seed: int = 0) -> Coarse | 
 
     The field lies between the points of that grid in straight lines, so that the
     instrument is the task's own. All measured rays count, and a tenth of the averaged
-    ones is held out. None where these are too few.
+    ones is held out. None where these are too few. Of several rows it is the sums of
+    all, which are what the instrument sees of the sum of their slices.
     """
-    views, bins = task.sinogram.shape
-    grid, _ = task.forward.input_shape
+    forward, seen = task.forward, np.asarray(task.sinogram, np.float64)
+    sides, steps, summed = (), (), None
+    if isinstance(task, RowsTask):
+        forward, rows = task.slices.plane, task.slices.rows
+        seen = seen.sum(axis=1) / math.sqrt(rows)
+        sides, steps, summed = (rows,), (task.row_step,), 2
+    views, bins = seen.shape
+    grid, _ = forward.input_shape
     side = min(grid, bins, math.isqrt(points))
     widen = jnp.asarray(straight_lines(side, grid), jnp.float32)
     narrow = strips(bins, side)
@@ -45,10 +53,12 @@ def ct_coarse(task: CTTask, *, points: int = POINTS, seed: int = 0) -> Coarse | 
 
     def A(values: Float[Array, " n"]) -> Float[Array, " rows"]:
         fine = widen @ values.reshape(side, side) @ widen.T
-        return (task.forward(fine) @ jnp.asarray(narrow.T, fine.dtype)).ravel()
+        return (forward(fine) @ jnp.asarray(narrow.T, fine.dtype)).ravel()
 
-    measured = np.asarray(task.sinogram, np.float64) @ narrow.T
-    return Coarse((side, side), (1 / side, 1 / side), A, measured.ravel(), held)
+    measured, step = seen @ narrow.T, task.plane_extent / side
+    return Coarse(
+        (side, side, *sides), (step, step, *steps), A, measured.ravel(), held, summed
+    )
 
 
 def mri_coarse(task: MriTask, *, points: int = POINTS, seed: int = 0) -> Coarse | None:

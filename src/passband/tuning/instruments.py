@@ -56,7 +56,7 @@ class HeldLabels(Held[ShapeTask]):
 class HeldRays(HeldMeasured[CTTask]):
     """Stretches of a sinogram that the task does not train on."""
 
-    out: Bool[Array, "views bins"]
+    out: Bool[Array, "views *rows bins"]
 
     def error(self, field: Field) -> Scalar:
         square = (self.task.project(field) - self.task.sinogram) ** 2
@@ -138,7 +138,10 @@ def ct_problem(
         if task.train_mask is None
         else np.array(task.train_mask)
     )
-    gone = stretches(sinogram.shape, HOLDOUT, seed)
+    views, *rows, bins = sinogram.shape
+    gone = stretches((views, bins), HOLDOUT, seed)
+    if rows:  # the same of all, for one row knows much of the next
+        gone = np.broadcast_to(gone[:, None], sinogram.shape)
     train, out = known & ~gone, known & gone
     held, blank = None, 0.0
     if train.any() and out.any():
@@ -146,10 +149,11 @@ def ct_problem(
             dataclasses.replace(task, train_mask=jnp.asarray(train)), jnp.asarray(out)
         )
         blank = float(np.mean((sinogram[out] - sinogram[train].mean()) ** 2))
-    views, grid = len(sinogram), task.forward.input_shape[0]
+    grid, unit = task.forward.input_shape[-1], task.plane_extent
     return Problem(
-        name="rays", held=held, blank=blank, d=2, out=1, output="sigmoid",
-        guess=min(PER_VIEW * views, 0.1 * grid / 2), nyquist=task.side / 2,
+        name="rays", held=held, blank=blank, d=2 + len(rows), out=1, output="sigmoid",
+        guess=min(PER_VIEW * views, 0.1 * grid / 2) / unit,
+        nyquist=task.side / 2 / unit,
         coarse=ct_coarse(task) if blank > 0 else None, above=STRETCH,
         start=start, share=share, digest=_digest(sinogram, train, out, grid, start),
     )  # fmt: skip

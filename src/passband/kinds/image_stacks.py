@@ -1,0 +1,100 @@
+"""Pictures by the thousand: small networks, tasks without JAX, one judgement."""
+
+import abc
+import dataclasses
+import functools
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..data.images import Image
+from ..field import Field
+from ..tasks.image import ImageTask, image_task
+from ..tasks.stack_scores import stack_scores
+from .defaults import modern
+from .in_stacks import InStacks, Judged
+from .kind import Training
+from .options import ImageOptions
+
+AMONG_MANY = ((64**2, 64, 200, 5e-3), (256**2, 128, 300, 3e-3))
+"""Pixels up to which so many channels, steps and such a rate of Muon are enough for a
+picture among many; docs/many.md has what they reach."""
+TOGETHER = 2**18
+"""Pixels up to which pictures of a stack are judged together."""
+
+
+class PicturesInStacks(InStacks):
+    """What `kinds.image` adds for many pictures."""
+
+    image: Image
+    options: ImageOptions
+
+    @property
+    @abc.abstractmethod
+    def mapped(self) -> bool: ...
+
+    @abc.abstractmethod
+    def default_mapping(self) -> str: ...
+
+    @abc.abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """What the model file says of the picture."""
+
+    def among_many(self, asked: ImageOptions, given: Collection[str]) -> ImageOptions:
+        h, w, _ = self.image.values.shape
+        size = next((row for row in AMONG_MANY if h * w <= row[0]), None)
+        if size is None or "width" in given or not modern(asked):
+            return asked
+        _, width, steps, lr = size
+        usual = {"width": width, "steps": steps, "lr": lr}
+        usual["mapping"] = f"{self.default_mapping()},m={width}"
+        return dataclasses.replace(
+            asked, **{k: v for k, v in usual.items() if k not in given}
+        )
+
+    def host_task(self, training: Training) -> ImageTask | None:
+        h, w, _ = self.image.values.shape
+        if self.mapped or self.options.holdout != "none":
+            return None
+        batch = None if training.batch >= h * w else training.batch
+        ends = (np.asarray(e, np.float32) for e in (self.image.low, self.image.high))
+        leaves = (self.image.values, *ends)
+        return jax.tree.unflatten(_structure(batch), leaves)
+
+    @classmethod
+    def judge_stack(
+        cls,
+        kinds: Sequence["PicturesInStacks"],
+        tasks: Sequence[Any],
+        field: Field,
+    ) -> Callable[[], list[Judged]] | None:
+        first = tasks[0]
+        if not isinstance(first, ImageTask) or first.train is not None:
+            return None
+        h, w, _ = first.pixels.shape
+        if h * w > TOGETHER or field.members > 1:
+            return None
+        pixels, low, high = (
+            np.stack([getattr(task, name) for task in tasks])
+            for name in ("pixels", "low", "high")
+        )
+        levels, alike = stack_scores(field, pixels, low, high)
+
+        def judged() -> list[Judged]:
+            scores = zip(kinds, levels.tolist(), alike.tolist(), strict=True)
+            return [
+                Judged({"psnr": p, "psnr_train": p, "ssim": s}, kind.facts())
+                for kind, p, s in scores
+            ]
+
+        return judged
+
+
+@functools.cache
+def _structure(batch: int | None) -> Any:
+    """How a task of a whole picture is put together."""
+    image = Image(np.zeros((2, 2, 1), np.uint8), 0.0, 1.0, "")
+    task = image_task(image)
+    return jax.tree.structure(dataclasses.replace(task, batch=batch))

@@ -1,0 +1,51 @@
+"""The paper's 26 items: an overview for the site, and the page with all of them."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from passband.export.paper_report import SIGNS
+from passband.paper import registry
+from passband.paper.item import Preset
+from passband.paper.report import entry_of, write_paper_report
+
+PRESET = Preset.FULL
+LEAD = """# The paper, run again
+
+Every table and figure of *Fourier Features Let Networks Learn High Frequency Functions in
+Low Dimensional Domains* (Tancik et al., 2020): {count} of {all} are reproduced in full, each
+judged claim by claim. The report has our numbers beside the printed ones, the keys, the
+spread over seeds, the settings and the seconds: **[open the report](paper-report.html)**.
+[The protocol](protocol.md) says what produced the printed numbers, and where the notebooks
+differ from the text.
+
+| item | what it shows | verdict | claims that hold |
+|---|---|---|---|
+"""
+END = """
+An item is reproduced when at least one of its claims can be judged and all such claims
+hold. `passband paper run fig4 --preset small` runs one in a minute, `passband paper all
+--preset full` runs them all on a GPU.
+"""
+
+
+def overview(results: Path) -> str:
+    """A line for each item, with a link to its place in the report."""
+    lines, count = [], 0
+    for id in registry.IDS:
+        entry = entry_of(registry.get_item(id), results, PRESET)
+        judged = [v for v, _, _ in entry.claims if v != "not comparable"]
+        count += entry.verdict == "reproduced"
+        lines.append(
+            f"| [{entry.name}](paper-report.html#{id}) | {entry.title} | "
+            f"{SIGNS[entry.verdict]} {entry.verdict} | "
+            f"{judged.count('reproduced')} of {len(judged)} |"
+        )
+    return LEAD.format(count=count, all=len(lines)) + "\n".join(lines) + "\n" + END
+
+
+def report(results: Path, path: Path) -> None:
+    """The page with all items, which stands alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(results / PRESET.value, Path(folder) / PRESET.value)
+        shutil.copyfile(write_paper_report(Path(folder), PRESET), path)
