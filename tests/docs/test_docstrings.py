@@ -22,12 +22,12 @@ NAMES: dict[str, Any] = {
     "parse_mapping": pb.parse_mapping,
     **{name: f for name, f in vars(units).items() if inspect.isfunction(f)},
     **{n: getattr(pb, n) for n in ("compare", "fit", "fit_many", "read", "tune")},
-    **{n: getattr(pb, n) for n in ("load", "load_many", "grid")},
+    **{n: getattr(pb, n) for n in ("load", "load_many", "distributed", "grid")},
     **{n: getattr(pb.metrics, n) for n in ("psnr", "ssim", "iou")},
     **{n: getattr(pb.forward, n) for n in ("radon", "KSpace", "linear")},
     "measured": pb.measured,
 }
-KNOWN = {*NAMES, "InputError", "Model", "ModelSet", "distributed", "__version__"}
+KNOWN = {*NAMES, "InputError", "Model", "ModelSet", "__version__"}
 MODULES = {"forward", "metrics", "theory", "tuning", "units"}
 EVERY = pytest.mark.parametrize("name", NAMES)
 

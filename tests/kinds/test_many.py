@@ -108,7 +108,8 @@ def test_killed_after_a_stack_resume_does_the_others_to_the_same_bits(
     assert len(pb.load_many("parts")) == 4  # without an index
     monkeypatch.setattr(many, "write_stack", lambda *a: written.append(write(*a)))
     assert main([*words, "--out", "parts"]) == 2  # it exists
-    assert main([*words, "--out", "parts", "--resume"]) == 0
+    again = ["fit", "image", "--out", "parts", "--resume", "--stack", "4", "--quiet"]
+    assert main(again) == 0
     assert len(written) == 1 + 2  # of three stacks, one was there
     one, two = pb.load_many("whole"), pb.load_many("parts")
     assert sorted(one.names) == sorted(two.names) and len(one) == 10
@@ -216,6 +217,26 @@ def test_names_of_a_list_are_its_files_and_never_equal(here):
     assert unique(["x", "x"], ["p", "p"]) == ["p", "p#2"]
     with pytest.raises(pb.InputError, match="holds nothing"):
         sources_of(SignalKind, ["a"], suffixes=(".csv",))
+
+
+def test_members_are_stacked_too(here):
+    x = np.linspace(0, 1, 9)
+    models = pb.fit_many(
+        [(x, np.sin(x)), (x, np.cos(x))], out="set", members=2, steps=6,
+        mapping="gaussian:1,m=4", width=4, layers=2,
+    )  # fmt: skip
+    assert models[1].members == 2 and models[1].spread(x).max() > 0
+    assert models.stacked()["layer.0.weight"].shape == (2, 2, 8, 4)
+    assert models.stacked()["encoding.frequencies"].shape == (2, 4, 1)
+
+
+def test_what_is_for_one_input_is_refused_for_several(here, capsys):
+    pictures(here / "in", 2)
+    assert main(["fit", "image", "in", "--minutes", "1"]) == 2
+    assert "`--minutes` goes with one input" in capsys.readouterr().err
+    assert main(["fit", "image", "in/p00.png", "--own-mappings"]) == 2
+    assert "`--own-mappings` goes with several" in capsys.readouterr().err
+    assert main(["fit", "image", "--resume", "--out", "nothing"]) == 2
 
 
 @pytest.mark.parametrize("cut", [0, 7, 60, -1])

@@ -1,6 +1,7 @@
 """`passband fit KIND` of several inputs."""
 
 import dataclasses
+import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,14 @@ def run_many(row: Row, files: list[str], options: Any, given: set[str]) -> int:
     """Fit inputs and leave a set of fields."""
     from .device import prepare
 
+    if alone := sorted(given & {"minutes", "save_every"}):
+        raise InputError(f"`{alone[0]}` goes with one input; a set is saved by stacks")
     place = _place(row, files, options)
     # Processes join before JAX looks for its devices.
     early = "auto" if options.distributed and options.device == "gpu" else None
     prepare(early or options.device, options.deterministic, quiet=options.quiet)
     from ..kinds.many_inputs import sources_of
-    from ..kinds.many_set import fit_set
+    from ..kinds.many_set import fit_set, inputs_before
     from ..train.processes import ALONE, distributed
     from .console import INTERRUPTED, Console
 
@@ -39,15 +42,19 @@ def run_many(row: Row, files: list[str], options: Any, given: set[str]) -> int:
     plain["file"] = None
     asked = row.options(**plain)
     cls = row.load()
+    said = {"files": [os.path.abspath(f) for f in files], "pattern": options.pattern,
+            "list": options.list and os.path.abspath(options.list)}  # fmt: skip
+    if not files and options.list is None:
+        said = inputs_before(place)  # it goes on with what it began with
     sources = sources_of(
-        cls, files, suffixes=row.suffixes, pattern=options.pattern,
-        list_file=options.list,
+        cls, said["files"], suffixes=row.suffixes, pattern=said["pattern"],
+        list_file=said["list"],
     )  # fmt: skip
     try:
         result = fit_set(
             cls, sources, asked, given - {"file"}, place, many=ManyOptions(**own),
             resume=options.resume, overwrite=options.overwrite, processes=processes,
-            listener=console,
+            listener=console, said=said,
         )  # fmt: skip
     except KeyboardInterrupt:
         console.error(

@@ -40,6 +40,7 @@ def fit_set(
     overwrite: bool = False,
     processes: Processes = ALONE,
     listener: Listener = SILENT,
+    said: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Fit inputs of one kind and leave a set of fields; what came of it, in numbers.
 
@@ -47,6 +48,7 @@ def fit_set(
         given: the names of the options that were asked for.
         resume: go on with the set in the folder: what is there stays.
         processes: which share of the inputs is this process's.
+        said: how the inputs were named, for `inputs_before`.
     """
     many = many or ManyOptions()
     begun = time.perf_counter()
@@ -70,7 +72,7 @@ def fit_set(
                 cls.name, sources, asked, given, own_mappings=many.own_mappings,
                 each=many.auto == "each", listener=listener,
             )  # fmt: skip
-            config = plan.config({"inputs": len(sources)})
+            config = plan.config({"inputs": len(sources), "said": _short(said)})
             folder.write_json("config.json", config)
         return {"config": config, "run": run}
 
@@ -112,6 +114,24 @@ def fit_set(
     finally:
         beat.stop()
         part.release()
+
+
+MOST_SAID = 1000
+"""Names of files that config.json keeps."""
+
+
+def _short(said: dict[str, Any] | None) -> dict[str, Any] | None:
+    """How the inputs were named, where that is not a long list."""
+    return said if said and len(said["files"]) <= MOST_SAID else None
+
+
+def inputs_before(place: Path) -> dict[str, Any]:
+    """How the inputs of the set in a folder were named when it began."""
+    config = SetFolder(place).config() or {}
+    said = config.get("said")
+    if not isinstance(said, dict) or {*said} != {"files", "pattern", "list"}:
+        raise InputError(f"`file` is missing: `{place}` does not say what it is of")
+    return said
 
 
 def _wait(

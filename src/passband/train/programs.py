@@ -74,7 +74,7 @@ def _on_each_device(
     length: int,
     mesh: Mesh,
     in_turn: bool,
-) -> tuple[State, Float[Array, "length runs"]]:
+) -> tuple[State, Float[Array, "length *runs"]]:
     """`chunk`, each device with its share of the runs."""
     along, whole = PartitionSpec(RUN), PartitionSpec()
     leaves, structure = jax.tree.flatten(task)
@@ -125,7 +125,7 @@ def _in_turn(
     axes: PyTree,
     optimiser: optax.GradientTransformation,
     length: int,
-) -> tuple[State, Float[Array, "length runs"]]:
+) -> tuple[State, Float[Array, "length *runs"]]:
     """`chunk`, one run after the other."""
     leaves, structure = jax.tree.flatten(task)
     own = [axis is not None for axis in structure.flatten_up_to(axes)]
