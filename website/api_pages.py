@@ -13,10 +13,10 @@ from passband.mappings import MAPPINGS
 GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "fit": (
         "From data to a model",
-        ("fit", "read", "measured", "fit_many", "tune", "compare", "load", "grid",
-         "InputError"),
+        ("fit", "read", "measured", "fit_many", "tune", "compare", "load",
+         "load_many", "distributed", "grid", "InputError"),
     ),
-    "model": ("The model, and the field in it", ("Model", "Field", "make_field")),
+    "model": ("The model, and the field in it", ("Model", "ModelSet", "Field", "make_field")),
     "mappings": (
         "Mappings and encodings",
         (*(cls.__name__ for cls in MAPPINGS.values()), "parse_mapping",

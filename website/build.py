@@ -28,7 +28,7 @@ SOURCE = "https://github.com/passband/passband/blob/main/"
 def gather(root: Path, pages: Path) -> None:
     """Every page and picture of the site, as Markdown and files."""
     shutil.rmtree(pages, ignore_errors=True)
-    shutil.copytree(root / "docs", pages)
+    shutil.copytree(root / "docs", pages, ignore=shutil.ignore_patterns("*.py", "__*"))
     for name, there in BESIDE.items():
         (pages / there).write_text((root / name).read_text())
     for name, text in {

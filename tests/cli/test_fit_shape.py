@@ -63,7 +63,7 @@ def test_a_mesh_of_two_parts_is_fitted_where_it_stands(small, capfd):
     assert 0 <= size - result["bytes"]["model"] < 3000  # the header
     assert read_image(run / "preview.png").values.shape == (512, 512, 3)
     page = (run / "report.html").read_text()
-    assert page.count("<img") == 3
+    assert page.count("<img") == 5
     assert "IoU, near the surface" in page
     field, about = load_with_info(run / "model.safetensors")
     # Ball by ball: the points of the user's own space that the field has inside.

@@ -45,7 +45,7 @@ def test_a_scene_is_fitted_and_scored_on_its_test_views(run: Path):
     result = json.loads((run / "result.json").read_text())
     assert (result["task"], result["steps"]) == ("nerf", 60)
     assert set(result["metrics"]) == {"psnr_test", "ssim"}
-    assert result["baselines"]["the nearest photograph"]["psnr_test"] > 5
+    assert result["baselines"]["nearest photograph"]["psnr_test"] > 5
     with Image.open(run / "preview.png") as preview:
         assert preview.size == (24, 12)  # a photograph, and its view
     page = (run / "report.html").read_text()

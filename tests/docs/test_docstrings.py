@@ -33,7 +33,8 @@ EVERY = pytest.mark.parametrize("name", NAMES)
 
 
 @EVERY
-def test_examples_run(name):
+def test_examples_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     found = doctest.DocTestFinder(recurse=False).find(NAMES[name], name)
     (test,) = (test for test in found if test.examples)
     test.globs = {}

@@ -67,8 +67,8 @@ def _measure(options: Options, console) -> dict[str, Any]:
     from ..ops.mlp import Precision
     from ..train.device import device_name
     from ..train.throughput import Shape, copy_bandwidth, matmul_peak, measure, prepare
+    from ..train.torch_peer import available, prepare_torch
     from ..version import __version__
-    from .torch_peer import available, prepare_torch
 
     cpu, repeats = jax.default_backend() == "cpu", options.repeats
     shape = Shape(points=options.points or (8192 if cpu else 65_536))

@@ -59,7 +59,7 @@ def run(row: Row, options: Any, given: set[str]) -> int:
     """Fit a file and leave a run folder; of several files, a set of fields."""
     from .device import prepare
 
-    files = options.file or []
+    files = [name for name in options.file or [] if name]
     if is_many(row, files, options):
         from .many import run_many
 

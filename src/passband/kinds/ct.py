@@ -136,12 +136,15 @@ class CTKind(Kind):
         assert geometry is not None
         if options.truth is not None:
             truth, truth_range, said = known_truth(options.truth, data)
+        notes = found.notes
+        if data.rows is not None:
+            notes += (f"{data.rows} rows are fitted as one volume",)
         check_count(data.values.size, f"`{path}`")
         check_count((data.rows or 1) * geometry.size**2, f"the picture behind `{path}`")
         high = options.high or bound_of(data, geometry)
         return cls(
             options, data.name, data, geometry, truth, truth_range, high,
-            warnings=(*data.warnings, *said), notes=found.notes,
+            warnings=(*data.warnings, *said), notes=notes,
         )  # fmt: skip
 
     @classmethod

@@ -248,7 +248,6 @@ def _several_rows(
     if all(one.weights is not None for one in found):
         weights = np.stack([np.asarray(one.weights) for one in found], axis=1)
     values = np.stack([one.values for one in found], axis=1)
-    notes += (f"{len(rows)} rows of {scan.values.shape[1]} are fitted as one volume",)
     first = dataclasses.replace(found[0], values=values, weights=weights, warnings=said)
     return first, notes
 

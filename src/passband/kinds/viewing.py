@@ -40,6 +40,15 @@ RAYS = 256
 """That are evaluated together."""
 ENTRIES = 500
 """Of a run's history that a page is given."""
+CONFIG = {
+    "task": "Kind",
+    "mapping": "Mapping",
+    "steps": "Steps",
+    "optimiser": "Optimiser",
+    "lr": "Learning rate",
+    "batch": "Batch",
+}
+"""What the page of a run states of its configuration."""
 FOOTER = "served by `passband view` on this machine, to this machine alone."
 
 
@@ -87,6 +96,7 @@ class Viewed:
             "url": "job",
             "jobs": ["plane", "points", "scene"],
             "name": f"Python on {device_name()}",
+            "gpu": jax.default_backend() != "cpu",
         }
         return page_of(
             kind_of(about), field, about, title_of(self.model),
@@ -97,8 +107,8 @@ class Viewed:
     def _run_page(self, data: Mapping[str, Any]) -> str:
         config = self._config() or {}
         said = [
-            (name.capitalize(), str(config[name]))
-            for name in ("task", "mapping", "steps", "lr", "optimiser", "batch")
+            (words, str(config[name]))
+            for name, words in CONFIG.items()
             if config.get(name) is not None
         ]
         title = f"{self.folder.absolute().name}, while it trains"

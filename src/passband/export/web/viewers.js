@@ -387,7 +387,8 @@ class SceneViewer extends Turned {
   }
 
   get finest() {
-    return this.engine.options.server ? this.canvas.width : Math.min(this.canvas.width, this.view.size[1], 200);
+    const { server } = this.engine.options, own = Math.min(this.canvas.width, this.view.size[1]);
+    return server ? (server.gpu ? this.canvas.width : own) : Math.min(own, 200);
   }
 
   reset() {

@@ -7,7 +7,7 @@ import math
 import time
 from typing import Any
 
-from ..train.throughput import Prepared, Shape
+from .throughput import Prepared, Shape
 
 
 def available() -> bool:
