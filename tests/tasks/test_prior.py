@@ -121,7 +121,7 @@ def tasks(n: int = SIDE, noise: float = 0.0) -> dict:
         size = noise * np.sqrt(np.mean(np.abs(y) ** 2))
         return (y + size * rng.normal(size=y.shape)).astype(y.dtype)
 
-    space = KSpace(jnp.asarray(gaussian_mask((n, n), 0.4)))
+    space = KSpace(jnp.asarray(gaussian_mask((n, n), 0.3)))
     matrix = rng.normal(size=(120, n * n)).astype(np.float32)
     own, sinogram = linear(matrix, (n, n)), radon(angles, n)(truth)
     return {
