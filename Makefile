@@ -9,7 +9,7 @@ demo: $(VENV)/.installed
 	$(BIN)/passband demo --overwrite
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -rs
 
 test-all: lint
 	PASSBAND_TESTS=all $(BIN)/pytest
