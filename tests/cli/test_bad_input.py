@@ -29,7 +29,7 @@ def damaged(here):
     ("task", "file", "message"),
     [
         ("image", "missing.png", "`missing.png` does not exist"),
-        ("image", "folder.png", "folder `folder.png` holds nothing that ends in .png"),
+        ("image", "folder.png", "folder.png` holds nothing that ends in .png"),
         ("image", "empty.png", "`empty.png` is empty (0 bytes)"),
         ("image", "cut.png", "`cut.png` is damaged, cut short"),
         ("image", "text.png", "`text.png` is no PNG, JPEG, TIFF or NPY file"),

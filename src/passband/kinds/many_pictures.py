@@ -70,8 +70,10 @@ def _card(item: Pair) -> Card:
 
 def _png(values: np.ndarray) -> bytes:
     step = -(-max(values.shape[:2]) // LARGEST)
+    shown = quantise(values[::step, ::step], 8)
     data = io.BytesIO()
-    write_png_to(data, quantise(values[::step, ::step], 8))
+    grey = shown.ndim == 3 and shown.shape[2] == 1
+    write_png_to(data, shown[..., 0] if grey else shown)
     return data.getvalue()
 
 
