@@ -117,7 +117,10 @@ def wrapped(text: str) -> str:
 
 
 def docstring(text: str) -> str:
-    """Google's sections as Markdown: arguments as a list, examples as code."""
+    """Google's sections as Markdown: arguments as a list, examples and formulas as
+    code, since no page fetches what sets TeX."""
+    text = re.sub(r"\$\$([^$]+)\$\$", lambda m: f"\n```text\n{m[1]}\n```\n", text)
+    text = re.sub(r"\$([^$]+)\$", lambda m: f"`{m[1]}`", text)
     parts, section, lines = [], "", []
     for line in [*text.splitlines(), "End:"]:
         head = re.fullmatch(r"(Args|Returns|Raises|Example|Examples|End):", line)
