@@ -63,8 +63,8 @@ def advance(
     Args:
         number: the step's, which is `state.step` while all is well. It does not wait
             for the update, so that a GPU draws and encodes the next batch beside the
-            end of this step, and it waits for the gradient of the first bias, so that
-            it does not do so before there is room.
+            backward pass, and it waits for the gradient of the last bias, with which
+            that begins: nothing is gained by having many batches at once.
         axis: of a mesh whose devices share the batch: each draws its own part, and all
             take the mean of their losses and gradients.
     """
@@ -88,7 +88,7 @@ def advance(
         finite = jnp.isfinite(loss) & jnp.isfinite(square)
         updates, moments = optimiser.update(grads, moments, params)
         moved = jax.tree.map(lambda p, u: p + scale * u, params, updates)
-        never = jax.tree.leaves(grads.mlp.biases)[0][0] < -jnp.inf
+        never = jax.tree.leaves(grads.mlp.biases)[-1][0] < -jnp.inf
         return moved, moments, loss, finite, never
 
     take = jax.vmap(step) if many else step
