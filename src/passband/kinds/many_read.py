@@ -1,10 +1,11 @@
 """Inputs read ahead of the training, each as a task whose arrays are on the host."""
 
+import collections
 import contextlib
 import dataclasses
-import queue
-import threading
+import itertools
 from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
@@ -17,6 +18,7 @@ from .in_stacks import InStacks
 from .kind import Kind, Training
 from .many_inputs import Source
 from .many_plan import SetPlan
+from .table import row_of
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -58,34 +60,30 @@ class Failed(NamedTuple):
         return found | {"error": self.error}
 
 
+READERS = 4
+"""Threads that read what is small and many; anything else is read by one, since two
+large inputs at a time take twice the memory."""
+
+
 def read_ahead(
     sources: Sequence[Source], plan: SetPlan, ahead: int
 ) -> Generator[Ready | Failed]:
-    """The inputs in order, read by a thread that is at most so many ahead."""
-    line: queue.Queue[Ready | Failed | None] = queue.Queue(ahead)
-    stopped = threading.Event()
-
-    def put(item: Ready | Failed | None) -> bool:
-        while not stopped.is_set():
-            with contextlib.suppress(queue.Full):
-                line.put(item, timeout=0.1)
-                return True
-        return False
-
-    def work() -> None:
-        for source in sources:
-            if not put(ready(source, plan)):
-                return
-        put(None)
-
-    thread = threading.Thread(target=work, daemon=True, name="passband-reader")
-    thread.start()
-    try:
-        while (found := line.get()) is not None:
-            yield found
-    finally:
-        stopped.set()
-        thread.join()
+    """The inputs in order, read by threads that are at most so many ahead."""
+    several = issubclass(row_of(plan.kind).load(), InStacks)
+    left = iter(sources)
+    with ThreadPoolExecutor(READERS if several else 1, "passband-reader") as readers:
+        line = collections.deque(
+            readers.submit(ready, source, plan)
+            for source in itertools.islice(left, ahead)
+        )
+        try:
+            while line:
+                found = line.popleft().result()
+                for source in itertools.islice(left, 1):
+                    line.append(readers.submit(ready, source, plan))
+                yield found
+        finally:
+            readers.shutdown(cancel_futures=True)
 
 
 def ready(source: Source, plan: SetPlan) -> Ready | Failed:

@@ -1,5 +1,8 @@
 """PSNR and SSIM of a stack of pictures, worked out where their fields are."""
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -54,7 +57,12 @@ def _scores(
         seen = own.batch(coords).reshape(truth.shape)
         return jnp.mean(jnp.square(seen - truth)), ssim_of(seen, truth)
 
-    return jax.vmap(one)((field, pixels, low, high))
+    each = jax.lax.map if jax.default_backend() == "cpu" else _side_by_side
+    return each(one, (field, pixels, low, high))
+
+
+def _side_by_side(one: Callable[..., Any], runs: Any) -> Any:
+    return jax.vmap(one)(runs)
 
 
 def ssim_of(x: Float[Array, "h w c"], y: Float[Array, "h w c"]) -> Float[Array, ""]:
