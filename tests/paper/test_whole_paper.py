@@ -1,5 +1,6 @@
 """All 26 items: the plan, what is put together from others, the page, the readme."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -188,6 +189,50 @@ def test_committed_results_can_be_read(preset: Preset):
         assert path.with_suffix(".png").is_file()
 
 
+JUDGED = [id for id in (*registry.IDS, *registry.COMPANIONS)
+          if (RESULTS / "full" / f"{id}.json").is_file()]  # fmt: skip
+
+
+@pytest.mark.parametrize("id", JUDGED)
+def test_what_is_stored_gives_the_verdict_that_is_stored(id: str):
+    """`passband paper judge ID --preset full` makes them agree."""
+    stored = results.load(RESULTS, Preset.FULL, id)
+    claims = registry.get_item(id).judged(stored.outcome, Preset.FULL)
+    if claims is not None:
+        assert tuple(claims) == stored.outcome.claims
+
+
+def test_a_verdict_worked_out_anew_says_so_and_leaves_the_numbers(tmp_path: Path):
+    stored = results.load(RESULTS, Preset.FULL, "table6")
+    arrays = {
+        k: v + (k == "scores.none") * 20 for k, v in stored.outcome.arrays.items()
+    }
+    moved = dataclasses.replace(stored.outcome, arrays=arrays)
+    claims = registry.get_item("table6").judged(moved, Preset.FULL)
+    assert claims is not None and claims[0].verdict == "differs"
+    path = results.save(tmp_path, stored)
+    bytes_before = path.with_suffix(".npz").read_bytes()
+    anew = results.judged_anew(stored, claims)
+    results.save_claims(tmp_path, anew)
+    assert path.with_suffix(".npz").read_bytes() == bytes_before
+    back = json.loads(path.read_text())
+    was = json.loads((RESULTS / "full" / "table6.json").read_text())
+    assert back["verdict"] == "differs" and back["numbers"] == was["numbers"]
+    told = back["provenance"].pop("judged anew")
+    assert set(told) == {"version", "commit", "date"}
+    was["provenance"].pop("judged anew", None)
+    assert back["provenance"] == was["provenance"]
+
+
+def test_the_free_grid_is_no_row_of_table_6_and_does_not_decide():
+    stored = results.load(RESULTS, Preset.FULL, "table6").outcome
+    aside = [c for c in stored.claims if c.aside]
+    assert stored.verdict == "reproduced" and len(aside) == 2
+    assert "free grid" in aside[1].claim and aside[1].verdict == "differs"
+    counted = dataclasses.replace(aside[1], aside=False)
+    assert dataclasses.replace(stored, claims=(counted,)).verdict == "differs"
+
+
 def test_what_differs_in_full_has_its_reason():
     for id in registry.IDS:
         if results.exists(RESULTS, Preset.FULL, id):
@@ -224,6 +269,7 @@ def test_the_page_stands_alone_and_says_all(tmp_path: Path):
         claims=[("differs", "a < b", "1 > 0"), ("reproduced", "c", "2")],
         rows=[Row("PSNR", 25.57, 25.5, 0.25, True), Row("x", 3.0, None, None, False),
               Row("ours alone", None, 1.0, None, True)],
+        asides=[("differs", "free grid", "3 < 4")],
         notes=("A note.",), settings={"width": 256},
         origin={"seconds": 61.0, "commit": "0123456789abcdef", "device": "cpu",
                 "pflop": 17.5, "tflops": 286.9, "data": {"natural": "f" * 64}},
@@ -235,14 +281,14 @@ def test_the_page_stands_alone_and_says_all(tmp_path: Path):
         r"""(?:src|href)=["'](?!data:|#)|url\(|<script|@import""", page
     )
     assert "default-src 'none'" in page
-    assert "0 of 2" in page and page.count("<li class=") == 2 + 2
+    assert "0 of 2" in page and page.count("<li class=") == 2 + 3
     anchors = re.findall('<(?:section|details) id="(.*?)"', page)
     assert anchors == ["table2", "fig4"]
     index = page[page.index("<nav") : page.index("</nav>")]
     assert re.findall('href="#(.*?)"', index) == anchors
     assert all(page.count(f'href="#{name}"') == 2 for name in anchors)
     for text in ("Fig. 4", "Width &lt;matters&gt;", "One. Two.", "Because.", "−0.07",
-                 "In italics: not comparable", "A note.", "1 min 1 s",
+                 "In italics: not comparable", "A note.", "Judged apart", "1 min 1 s",
                  "commit 0123456789", "17.5 PFLOP of training", "287 TFLOP/s",
                  "natural ffffffffffff", "1 of 2 claims"):  # fmt: skip
         assert text in page, text

@@ -14,7 +14,8 @@ from .options import Output
 if TYPE_CHECKING:
     from ..paper.item import Item, Preset
 
-ACTIONS = ("list", "run", "all", "draw", "report", "readme")
+ACTIONS = ("list", "run", "all", "draw", "judge", "report", "readme")
+NEED_IDS = ("run", "draw", "judge")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +23,9 @@ class Options(Output):
     """The paper's tables and figures: list, run ID..., all, draw ID..., report."""
 
     words: Sequence[str] | None = argument(
-        "list; run ID...; all; draw ID... (again, from the results on disk); report "
-        "(one page of all results); readme (README.md's tables from the full results)",
+        "list; run ID...; all; draw ID..., judge ID... (again, from the results on "
+        "disk); report (one page of all results); readme (README.md's tables from the "
+        "full results)",
         metavar="ACTION",
         many=True,
         default=None,
@@ -79,7 +81,7 @@ def run(options: Options, given: set[str]) -> int:
         return list_items(items, folder, preset, options)
     if options.seeds is not None:
         items = _with_seeds(items, options.seeds)
-    if action != "draw":
+    if action in ("run", "all"):
         items = plan.in_order(items)
     return _run(items, preset, folder, console, options, action)
 
@@ -89,13 +91,13 @@ def _words(options: Options) -> tuple[str, list[str]]:
     if not words or words[0] not in ACTIONS:
         found = f"`{words[0]}`" if words else "nothing"
         raise InputError(
-            "`passband paper` takes list, run ID..., all, draw ID..., report or "
-            f"readme, not {found}"
+            "`passband paper` takes list, run ID..., all, draw ID..., judge ID..., "
+            f"report or readme, not {found}"
         )
     action, ids = words[0], words[1:]
-    if action not in ("run", "draw") and ids:
+    if action not in NEED_IDS and ids:
         raise InputError(f"`passband paper {action}` takes no ID, but got `{ids[0]}`")
-    if action in ("run", "draw") and not ids:
+    if action in NEED_IDS and not ids:
         raise InputError(f"`passband paper {action}` needs an ID, such as `fig2`")
     return action, ids
 
@@ -126,6 +128,8 @@ def _run(
     try:
         if action == "draw":
             runs.draw(items)
+        elif action == "judge":
+            runs.judge(items)
         else:
             runs.run(items)
     except KeyboardInterrupt:

@@ -70,6 +70,21 @@ class Runs:
                 self.console.say(f"drew {path}")
             self._tell(item, results.load(self.folder, self.preset, item.id))
 
+    def judge(self, items: list[Item]) -> None:
+        """Work out their verdicts again from their results, which stay as they are."""
+        for item in items:
+            stored = results.load(self.folder, self.preset, item.id)
+            claims = item.judged(stored.outcome, self.preset)
+            if claims is None:
+                raise InputError(
+                    f"`{item.id}` cannot be judged from what is stored; "
+                    f"`passband paper run {item.id}` runs it again"
+                )
+            if tuple(claims) != stored.outcome.claims:
+                stored = results.judged_anew(stored, claims)
+                results.save_claims(self.folder, stored)
+            self._tell(item, stored)
+
     def how_to_go_on(self) -> str:
         """What is kept after a stop, and the command that does the rest."""
         command = f"passband paper all --preset {self.preset.value} --resume"

@@ -89,6 +89,8 @@ class Entry:
     """Why it differs."""
     claims: Sequence[tuple[str, str, str]] = ()
     """(verdict, claim, detail) each."""
+    asides: Sequence[tuple[str, str, str]] = ()
+    """The same of what the paper does not print: they do not decide the verdict."""
     rows: Sequence[Row] = ()
     notes: Sequence[str] = ()
     pictures: Sequence[bytes] = ()
@@ -218,12 +220,13 @@ def _content(entry: Entry) -> list[str]:
     for picture in entry.pictures:
         parts.append(html.picture(picture, f"{entry.name}: {entry.title}"))
     if entry.claims:
-        lines = [
-            f'<li class="{CLASSES[v]}" data-sign="{SIGNS[v]}">{html.escape(claim)} '
-            f"<small>{html.escape(detail)}</small></li>"
-            for v, claim, detail in entry.claims
-        ]
-        parts.append(f'<ul class="claims">{"".join(lines)}</ul>')
+        parts.append(_claims(entry.claims))
+    if entry.asides:
+        parts.append(
+            '<p class="note">Judged apart, of what the paper does not print; the '
+            "verdict does not hang on it:</p>"
+        )
+        parts.append(_claims(entry.asides))
     printed = [row for row in entry.rows if row.printed is not None]
     rest = [row for row in entry.rows if row.printed is None]
     if printed:
@@ -240,6 +243,15 @@ def _content(entry: Entry) -> list[str]:
         rows = html.table(html.flatten(entry.settings))
         parts.append(f"<details><summary>Settings</summary>{rows}</details>")
     return parts
+
+
+def _claims(claims: Sequence[tuple[str, str, str]]) -> str:
+    lines = [
+        f'<li class="{CLASSES[v]}" data-sign="{SIGNS[v]}">{html.escape(claim)} '
+        f"<small>{html.escape(detail)}</small></li>"
+        for v, claim, detail in claims
+    ]
+    return f'<ul class="claims">{"".join(lines)}</ul>'
 
 
 def _origin(entry: Entry) -> str:
@@ -261,6 +273,9 @@ def _origin(entry: Entry) -> str:
             told.append(f"data (sha256) {sums}")
         elif key == "parts":
             told.append(f"put together from {', '.join(value)}")
+        elif key == "judged anew":
+            at = str(value.get("commit") or value.get("version"))[:10]
+            told.append(f"judged anew on {value.get('date')} at {at}")
         elif key in ("device", "command", "date"):
             told.append(str(value))
         else:

@@ -231,8 +231,15 @@ class Table5(Table):
             return []
         mapped = min(means["positional"], means["gaussian"])
         between = means["basic"] < means["free grid"] < mapped
-        claim = "a free grid is above basic and below both families, as the authors"
-        return [judge(f"shepp: {claim} found", between if full else None, text)]
+        claim = "a free grid is above basic and below both families, as in the notebook"
+        return [
+            judge(
+                f"beside the table: shepp: {claim}",
+                between if full else None,
+                text,
+                aside=True,
+            )
+        ]
 
 
 def _high_end(curve: Curve, preset: Preset) -> Claim:

@@ -318,6 +318,9 @@ class Table7(View):
             },
         )
 
+    def judged(self, outcome: Outcome, preset: Preset) -> list[Claim]:
+        return _claims(outcome.arrays, preset)
+
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
         compare = any(n.comparable for n in outcome.numbers if n.printed)
         printed = {row: published.TABLE7[row, COLUMN].value for row in ROWS}
@@ -463,6 +466,9 @@ class Table7Seeds(Seeds):
             },
         )
 
+    def judged(self, outcome: Outcome, preset: Preset) -> list[Claim]:
+        return all_live(outcome.arrays, preset)
+
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
         psnr = outcome.arrays["psnr"]
         rows: dict[str, np.ndarray] = {row: psnr[k] for k, row in enumerate(ROWS)}
@@ -554,6 +560,9 @@ class Table7Rotated(View):
             arrays=arrays,
             settings=settings_of(sizes, networks),
         )  # fmt: skip
+
+    def judged(self, outcome: Outcome, preset: Preset) -> list[Claim]:
+        return claims_of_rotated(outcome.arrays, preset)
 
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
         table = "rotated scene"

@@ -40,7 +40,8 @@ def entry_of(item: Item, folder: Path, preset: Preset) -> Entry:
         entry,
         verdict=outcome.verdict,
         why=REASONS.get(item.id, "") if outcome.verdict == "differs" else "",
-        claims=[(c.verdict, c.claim, c.detail) for c in outcome.claims],
+        claims=[(c.verdict, c.claim, c.detail) for c in outcome.claims if not c.aside],
+        asides=[(c.verdict, c.claim, c.detail) for c in outcome.claims if c.aside],
         rows=[
             Row(n.name, n.printed, n.ours, n.spread, n.comparable)
             for n in outcome.numbers

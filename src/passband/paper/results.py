@@ -45,7 +45,7 @@ class Result:
             "preset": self.preset.value,
             "verdict": self.outcome.verdict,
             "numbers": [dataclasses.asdict(n) for n in self.outcome.numbers],
-            "claims": [dataclasses.asdict(c) for c in self.outcome.claims],
+            "claims": [_claim_json(c) for c in self.outcome.claims],
             "settings": self.outcome.settings,
             "provenance": self.provenance,
         }
@@ -63,9 +63,7 @@ def save(folder: Path, result: Result) -> Path:
     arrays = {name: _narrow(a) for name, a in result.outcome.arrays.items()}
     with atomic_write(path.with_suffix(".npz")) as part, open(part, "wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
-    text = to_json(_plain(result.as_json()), indent=2)
-    write_bytes(path, (text + "\n").encode())
-    return path
+    return save_claims(folder, result)
 
 
 def save_figures(
@@ -145,7 +143,7 @@ def provenance(
         "device": device,
         "precision": outcome.settings.get("precision", "float32"),
         "jax": jax.__version__,
-        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+        "date": _today(),
         "seconds": round(seconds, 1),
     }
     if flop:
@@ -187,6 +185,35 @@ def commit_now() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return answer.stdout.strip() or None
+
+
+def judged_anew(result: Result, claims: Iterable[Claim]) -> Result:
+    """The result with other claims; numbers, arrays and where they come from stay, and
+    the provenance says which version judged them."""
+    told = {"version": __version__, "commit": commit_now(), "date": _today()}
+    return dataclasses.replace(
+        result,
+        outcome=dataclasses.replace(result.outcome, claims=tuple(claims)),
+        provenance=result.provenance | {"judged anew": told},
+    )
+
+
+def save_claims(folder: Path, result: Result) -> Path:
+    """Write the JSON alone: the arrays on disk stay the bytes they are."""
+    path = path_of(folder, result.preset, result.id)
+    text = to_json(_plain(result.as_json()), indent=2)
+    write_bytes(path, (text + "\n").encode())
+    return path
+
+
+def _claim_json(claim: Claim) -> dict[str, Any]:
+    """`aside` is told only where it is so."""
+    found = dataclasses.asdict(claim)
+    return found if claim.aside else {k: v for k, v in found.items() if k != "aside"}
+
+
+def _today() -> str:
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:

@@ -307,6 +307,11 @@ class Table4(View):
             },
         )
 
+    def judged(self, outcome: Outcome, preset: Preset) -> Sequence[Claim]:
+        sizes, arrays = STUDY.sizes[preset], outcome.arrays
+        iou = np.stack([arrays[f"iou.{name}"] for name in sizes.shapes], axis=-1)
+        return _claims(iou, sizes, preset)
+
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
         arrays = outcome.arrays
         names = [k.removeprefix("iou.") for k in arrays if k.startswith("iou.")]

@@ -106,8 +106,16 @@ class Table(View):
         )
 
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
-        study, arrays = self.study, outcome.arrays
-        scores = {
+        scores = self.unpacked(outcome.arrays)
+        return {self.id: self.drawn(scores, outcome, over=self.study.over)}
+
+    def judged(self, outcome: Outcome, preset: Preset) -> list[Claim]:
+        return self.claims(self.unpacked(outcome.arrays), preset)
+
+    def unpacked(self, arrays: Mapping[str, np.ndarray]) -> Scores:
+        """The scores, from the arrays of an outcome."""
+        study = self.study
+        return {
             column: {
                 row: arrays[self.array(row, column)]
                 for row in (*study.rows, *study.others)
@@ -115,7 +123,6 @@ class Table(View):
             }
             for column in study.columns
         }
-        return {self.id: self.drawn(scores, outcome, over=study.over)}
 
     def array(self, row: str, column: str) -> str:
         """Where a cell's scores stand in the outcome."""
@@ -235,6 +242,9 @@ class Seeds(View):
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
         means = self.unpacked(outcome.arrays)
         return {self.id: self.drawn(means, outcome, over="keys", **self.look)}
+
+    def judged(self, outcome: Outcome, preset: Preset) -> list[Claim] | None:
+        return self.claims(self.unpacked(outcome.arrays), preset)
 
     look: Mapping[str, Any] = {}
     """Options of the drawing."""
@@ -412,10 +422,17 @@ class Sweep(View):
         curves = self.curves(arrays)
         return Outcome(
             numbers=tuple(n for curve in curves for n in self.numbers(curve, preset)),
-            claims=tuple(c(curve, preset) for curve in curves for c in self.judged_by),
+            claims=tuple(self.claims(curves, preset)),
             arrays=arrays,
             settings=settings,
         )
+
+    def claims(self, curves: Sequence[Curve], preset: Preset) -> list[Claim]:
+        """What is said of each curve."""
+        return [claim(curve, preset) for curve in curves for claim in self.judged_by]
+
+    def judged(self, outcome: Outcome, preset: Preset) -> list[Claim]:
+        return self.claims(self.curves(outcome.arrays), preset)
 
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
         curves = {
