@@ -107,10 +107,11 @@ def fit_sources(
                 progress.fail(found)
                 continue
             group = found.group
-            size = sizes.setdefault(group, stack or _stack_size(found))
+            if group not in sizes:
+                sizes[group] = stack or _stack_size(found)
             waiting.setdefault(group, []).append(found)
-            if len(waiting[group]) >= size:
-                runner.train(waiting.pop(group), size)
+            if len(waiting[group]) >= sizes[group]:
+                runner.train(waiting.pop(group), sizes[group])
             elif sum(map(len, waiting.values())) >= PENDING * ahead:
                 largest = max(waiting, key=lambda g: len(waiting[g]))
                 runner.train(waiting.pop(largest), sizes[largest])
