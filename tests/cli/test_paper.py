@@ -189,7 +189,7 @@ def test_companions_are_listed_and_run_when_asked_for(items, out, monkeypatch, c
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "all, draw ID..., report or readme, not nothing"),
+        ([], "draw ID..., judge ID..., report or readme, not nothing"),
         (["plot"], "not `plot`"),
         (["run"], "`passband paper run` needs an ID"),
         (["all", "fig8"], "`passband paper all` takes no ID, but got `fig8`"),
@@ -331,6 +331,25 @@ def test_all_ends_with_a_page_about_all(items, out, tmp_path, capsys):
     path = tmp_path / "smoke" / "report.html"
     said = capsys.readouterr().out.splitlines()[-1]
     assert json.loads(said) == {"report": str(path)}
+
+
+def test_judge_works_out_claims_from_what_is_stored(items, out, tmp_path, capsys):
+    assert main(["paper", "run", "fig9", *out]) == 0
+    path = tmp_path / "smoke" / "fig9.json"
+    before = json.loads(path.read_text())
+    assert main(["paper", "judge", "fig9", *out]) == 2
+    assert "`fig9` cannot be judged from what is stored" in capsys.readouterr().err
+    items["fig9"].judged = lambda outcome, preset: [
+        judge("they are three", len(outcome.arrays["x"]) == 3, "3"),
+        judge("no claim of the paper", False, "", aside=True),
+    ]
+    assert main(["paper", "judge", "fig9", *out]) == 0
+    said, after = capsys.readouterr().out, json.loads(path.read_text())
+    assert "pass  they are three" in said and "(no)  no claim of the paper" in said
+    assert (before["verdict"], after["verdict"]) == ("differs", "reproduced")
+    assert after["numbers"] == before["numbers"] and items["fig9"].runs == 1
+    assert after["provenance"].pop("judged anew")["version"]
+    assert after["provenance"] == before["provenance"]
 
 
 def test_seeds_run_an_item_with_other_keys(items, out, tmp_path, monkeypatch, capsys):

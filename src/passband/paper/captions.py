@@ -72,14 +72,6 @@ REASONS: dict[str, str] = {
     "Gaussian features, so that the key explains the first. A prototype with TF32 "
     "products had 25.57 for Gaussian features, the printed number, and 25.73 in true "
     "float32: what is left is of the size of what the products' precision moves.",
-    "table6": "The four mappings are ordered as printed, on volumes that stand in for "
-    "restricted ones. What differs is no row of the paper's table. The authors' "
-    "notebook had a free grid of voxels above positional encoding (32.71 dB against "
-    "32.23): ours is 25.3 dB when it starts mid-grey, which gave their 24.99 dB for "
-    "CT to 0.02 dB, and 35.3 dB when it starts dark, which no mapping reaches. The "
-    "start decides because frequencies that were not measured keep what it gave them; "
-    "that of the notebook is not known. (Our bfloat16 products cost a head 0.33 dB "
-    "besides.)",
     "fig4": "For alpha 1.5 the best sparse mapping has 1.25 times the error of the "
     "dense one (6.5e-7 and 5.2e-7), more than the dense one's error bar of 6 %; for "
     "0.5 and 1 it is the better one. The printed plot shows the same: its lowest "
