@@ -72,9 +72,4 @@ REASONS: dict[str, str] = {
     "Gaussian features, so that the key explains the first. A prototype with TF32 "
     "products had 25.57 for Gaussian features, the printed number, and 25.73 in true "
     "float32: what is left is of the size of what the products' precision moves.",
-    "fig4": "For alpha 1.5 the best sparse mapping has 1.25 times the error of the "
-    "dense one (6.5e-7 and 5.2e-7), more than the dense one's error bar of 6 %; for "
-    "0.5 and 1 it is the better one. The printed plot shows the same: its lowest "
-    "points for alpha 1.5, 6e-7, lie above its dashed line at 5.5e-7. The caption's "
-    '"match" holds within a quarter, not within the bars.',
 }
