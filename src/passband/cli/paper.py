@@ -1,6 +1,7 @@
 """`passband paper`: the paper's tables and figures, run, checked, drawn, reported."""
 
 import dataclasses
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,6 +57,7 @@ class Options(Output):
 def run(options: Options, given: set[str]) -> int:
     """Do what the words ask for."""
     del given
+    begun = time.perf_counter()
     action, ids = _words(options)
     console = Console(json=options.json, quiet=options.quiet)
     folder = Path(options.out)
@@ -83,7 +85,7 @@ def run(options: Options, given: set[str]) -> int:
         items = _with_seeds(items, options.seeds)
     if action in ("run", "all"):
         items = plan.in_order(items)
-    return _run(items, preset, folder, console, options, action)
+    return _run(items, preset, folder, console, options, action, begun)
 
 
 def _words(options: Options) -> tuple[str, list[str]]:
@@ -120,6 +122,7 @@ def _run(
     console: Console,
     options: Options,
     action: str,
+    begun: float,
 ) -> int:
     from .paper_pages import report
     from .paper_run import Runs
@@ -137,7 +140,7 @@ def _run(
             console.error(f"passband: stopped; {runs.how_to_go_on()}")
         raise
     if action == "all" and runs.results and not runs.broken_disk:
-        report(folder, preset, console, aside=True)
+        report(folder, preset, console, aside=True, ready=lambda: runs.note(begun))
     if options.json:
         content = {
             "preset": preset.value,

@@ -12,11 +12,13 @@ from typing import Any
 
 from ..data.store import check
 from ..errors import InputError
-from ..paper import results
+from ..paper import results, whole
 from ..paper.item import Assembled, Item, Outcome, Preset
 from ..paper.results import Result
+from ..paper.study import scoring_seconds
 from ..train.device import device_name
-from ..train.work import counted
+from ..train.programs import compile_seconds
+from ..train.work import work_done
 from .console import Console
 from .paper_text import beside, described
 
@@ -45,6 +47,8 @@ class Runs:
         self.whole = whole
         """Whether one item's failure must not cost the others' hours."""
         self.results: list[Result] = []
+        self.ran: list[str] = []
+        self.kept: list[str] = []
         self.skipped: dict[str, str] = {}
         self.broken, self.broken_disk = False, False
 
@@ -92,6 +96,20 @@ class Runs:
             command += f" --out {shlex.quote(str(self.folder))}"
         return f"{len(self.results)} items are finished and kept; `{command}` goes on"
 
+    def note(self, begun: float) -> None:
+        """Write down what all of it has taken since `begun`."""
+        command = f"passband paper all --preset {self.preset.value}"
+        found = whole.Command(
+            command=command + (" --resume" if self.resume else ""),
+            commit=results.commit_now(),
+            date=results.today(),
+            device=device_name(),
+            seconds=round(time.perf_counter() - begun, 1),
+            ran=self.ran,
+            kept=self.kept,
+        )
+        whole.note(self.folder, self.preset, found)
+
     def _collect(
         self, drawings: "deque[tuple[Item, Future[list[Path]]]]", *, wait: bool
     ) -> None:
@@ -126,29 +144,42 @@ class Runs:
 
     def _result(self, item: Item) -> Result:
         if self.resume and (kept := self._kept(item)) is not None:
-            self.console.say(f"{item.id}: already there")
+            at = str(kept.provenance.get("commit"))[:10]
+            self.console.say(f"{item.id}: already there, of commit {at}")
+            self.kept.append(item.id)
             return kept
         progress, preset = self.console.say, self.preset
         begun, commit = time.perf_counter(), results.commit_now()
-        before = counted()
+        before, compiled, scored = work_done(), compile_seconds(), scoring_seconds()
         progress(f"{item.id}: {item.title} ({preset.value})")
         data = {}
         if preset is Preset.FULL:
             for name in item.needs:
                 check(name)  # before hours are spent on other bytes than the paper's
             data = results.fingerprints(item.needs)
+        checked = time.perf_counter() - begun
         outcome, parts = self._outcome(item)
+        seconds, work = time.perf_counter() - begun, work_done().since(before)
+        phases = {
+            "check data": checked,
+            "compile": compile_seconds() - compiled,
+            "train": work.seconds,
+            "evaluate": scoring_seconds() - scored,
+        }
+        phases["other"] = max(0.0, seconds - sum(phases.values()))
         options = f" --seeds {item.seeds}" if item.seeds else ""
         origin = results.provenance(
             outcome,
             commit=commit,
             command=f"passband paper run {item.id} --preset {preset.value}{options}",
             device=device_name(),
-            seconds=time.perf_counter() - begun,
-            flop=counted() - before,
+            seconds=seconds,
+            work=work,
+            phases=phases,
             data=data,
             parts=parts,
         )
+        self.ran.append(item.id)
         result = Result(item.id, preset, outcome, origin)
         results.save(self.folder, result)
         return result

@@ -71,7 +71,7 @@ class Fig4(Item):
         'The caption\'s "match" is judged as the plot shows it: for alpha 1.5 the '
         "printed dots end above the printed dashed line too (6e-7 and 5.5e-7), on an "
         "axis of five decades. Whether they end within the dense mapping's error bars, "
-        "which is more than the plot shows, is judged apart; they do not.",
+        "which is more than the plot shows, is judged apart.",
     )
 
     def run(self, preset: Preset, progress: Progress) -> Outcome:

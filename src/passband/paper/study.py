@@ -233,8 +233,19 @@ class Study(abc.ABC):
             precision=sizes.precision,
             progress=progress,
         )
-        scores = self.scores([f[-1] for f in found], runs, signals, sizes)
+        global _SCORING_SECONDS
+        begun = time.perf_counter()
+        scores = list(self.scores([f[-1] for f in found], runs, signals, sizes))
+        _SCORING_SECONDS += time.perf_counter() - begun
         return list(map(Network, found, scores, seconds))
+
+
+_SCORING_SECONDS = 0.0
+
+
+def scoring_seconds() -> float:
+    """What scoring networks has taken in this process."""
+    return _SCORING_SECONDS
 
 
 class Scored(NamedTuple):

@@ -147,7 +147,7 @@ class Table(View):
             claims += self.more_claims(column, means, text, full)
             for row in ROWS:
                 if (row, column) in study.within:
-                    claims.append(self._near(row, column, means[row], full))
+                    claims += self.near(row, column, means[row], full)
         return claims
 
     def more_claims(
@@ -157,14 +157,17 @@ class Table(View):
         del column, means, text, full
         return []
 
-    def _near(self, row: str, column: str, mean: float, full: bool) -> Claim:
+    def near(self, row: str, column: str, mean: float, full: bool) -> list[Claim]:
+        """Whether a mean is as near to the printed one as is asked for."""
         within = self.study.within[row, column]
         printed = self.study.printed[row, column].value
-        return judge(
-            f"{column}, {row}: mean PSNR within {within} dB of the printed one",
-            abs(mean - printed) <= within if full else None,
-            f"{mean:.3f} against {printed}",
-        )
+        return [
+            judge(
+                f"{column}, {row}: mean PSNR within {within} dB of the printed one",
+                abs(mean - printed) <= within if full else None,
+                f"{mean:.3f} against {printed}",
+            )
+        ]
 
 
 class Seeds(View):
