@@ -136,11 +136,11 @@ def weights_of(*sizes: int) -> list[jax.Array]:
 
 def test_dispatch_takes_what_fits(monkeypatch):
     wide = weights_of(512, 256, 256, 256, 3)
-    half, many = Precision.BFLOAT16, fused.FEWEST
+    half, many = Precision.BFLOAT16, fused.FEWEST[256]
     assert not fits(many, 2, wide, half, RELU)  # tests run on a CPU
     monkeypatch.setattr(fused, "hopper", lambda: True)
     assert fits(many, 2, wide, half, RELU)
-    assert fits(many, 1, weights_of(30, 128, 8), half, RELU)
+    assert fits(fused.FEWEST[128], 1, weights_of(30, 128, 8), half, RELU)
     assert not fits(many, 2, wide, half, parse_activation("sine"))
     assert not fits(many - 1, 2, wide, half, RELU)
     assert not fits(many, 4, wide, half, RELU)

@@ -13,7 +13,6 @@ from passband.train.muon import (
     JORDAN,
     MORE,
     _iterate,
-    _pack,
     muon_of_matrices,
     orthogonal,
 )
@@ -65,8 +64,7 @@ def test_each_is_the_best_polynomial_for_where_the_last_one_ends(several, low):
 
 def test_together_they_are_what_each_shape_is_by_itself():
     matrices = _matrices(0)
-    packed = _pack(matrices)
-    both = [orthogonal(packed, SHAPES, at_once=at_once) for at_once in (True, False)]
+    both = [orthogonal(matrices, few_products=few) for few in (True, False)]
     for a, b, W in zip(*both, matrices, strict=True):
         assert a.shape == W.shape
         np.testing.assert_allclose(a, b, atol=1e-4)

@@ -1,11 +1,11 @@
 """Muon: the momentum of a weight matrix, made orthogonal, is its step (Jordan 2024).
 
-All matrices of a network are kept as one array: turned so that they are wide, padded to
-one shape; what is 0 stays 0. A GPU's time for products of this size is that of starting
-them, so there one product serves all matrices; a CPU's is that of multiplying, so there
-one serves those of one shape. Products are of float32 (on a GPU TF32, or float16 with
-as many bits): bfloat16 costs heads behind k-space 18 dB, since the polynomials are sums
-of large terms that cancel.
+A GPU's time for products of this size is that of starting them, so there one serves
+all matrices of one length, padded to one shape; those of the hidden layers run while
+the gradient of a longer first layer is still being made. A CPU's time is that of
+multiplying, so there one product serves those of one shape. Products are of float32 (on
+a GPU TF32, or float16 with as many bits): bfloat16 costs heads behind k-space 18 dB,
+since the polynomials are sums of large terms that cancel.
 """
 
 import math
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PyTree
 
 from ..ops import fused
 
@@ -45,7 +45,7 @@ class MuonState(NamedTuple):
     """The steps taken, and the mean of the gradients."""
 
     taken: Int[Array, ""]
-    mean: Float[Array, "n r c"]
+    mean: PyTree
 
 
 def muon_of_matrices(
@@ -55,28 +55,25 @@ def muon_of_matrices(
     momentum; a matrix of more outputs than inputs steps further, by the root of their
     quotient."""
 
-    def init(params: Any) -> MuonState:
-        zeros = [jnp.zeros_like(W) for W in jax.tree.leaves(params)]
-        return MuonState(jnp.int32(0), _pack(zeros))
+    def init(params: PyTree) -> MuonState:
+        return MuonState(jnp.int32(0), jax.tree.map(jnp.zeros_like, params))
 
     def update(
-        updates: Any, state: MuonState, params: Any = None
-    ) -> tuple[Any, MuonState]:
+        updates: PyTree, state: MuonState, params: PyTree = None
+    ) -> tuple[PyTree, MuonState]:
         del params
-        gradients, tree = jax.tree.flatten(updates)
-        shapes = [g.shape for g in gradients]
-        new, taken = _pack(gradients), state.taken + 1
-        mean = MOMENTUM * state.mean + (1 - MOMENTUM) * new
-        # The mean as it will be after one more gradient like this one.
-        ahead = (
-            MOMENTUM / (1 - MOMENTUM ** (taken + 1)) * mean
-            + (1 - MOMENTUM) / (1 - MOMENTUM**taken) * new
+        taken = state.taken + 1
+        mean = jax.tree.map(
+            lambda m, g: MOMENTUM * m + (1 - MOMENTUM) * g, state.mean, updates
         )
+        # The mean as it will be after one more gradient like this one.
+        old = MOMENTUM / (1 - MOMENTUM ** (taken + 1))
+        new = (1 - MOMENTUM) / (1 - MOMENTUM**taken)
+        ahead = jax.tree.map(lambda m, g: old * m + new * g, mean, updates)
+        matrices, tree = jax.tree.flatten(ahead)
         steps = [
-            -math.sqrt(max(1, o / i)) * W
-            for W, (i, o) in zip(
-                orthogonal(ahead, shapes, coefficients), shapes, strict=True
-            )
+            -math.sqrt(max(1, W.shape[1] / W.shape[0])) * W
+            for W in orthogonal(matrices, coefficients)
         ]
         return jax.tree.unflatten(tree, steps), MuonState(taken, mean)
 
@@ -84,34 +81,32 @@ def muon_of_matrices(
 
 
 def orthogonal(
-    packed: Float[Array, "n r c"],
-    shapes: Sequence[tuple[int, int]],
+    matrices: Sequence[Float[Array, "_ _"]],
     coefficients: Coefficients = FEW,
     *,
-    at_once: bool | None = None,
+    few_products: bool | None = None,
 ) -> list[Float[Array, "_ _"]]:
     """Each matrix with its singular values near 1, by Newton and Schulz's iteration.
 
     Args:
-        at_once: all of them together; by default not on a CPU.
+        few_products: pad matrices of one length to one shape; by default not on a CPU.
     """
-    if at_once is None:
-        at_once = jax.default_backend() != "cpu"
-    if at_once:
-        return _unpack(_iterate(packed, coefficients), shapes)
-    groups: dict[tuple[int, int], list[int]] = {}
-    for k, (i, o) in enumerate(shapes):
-        groups.setdefault((min(i, o), max(i, o)), []).append(k)
+    if few_products is None:
+        few_products = jax.default_backend() != "cpu"
+    groups: dict[Any, list[int]] = {}
+    for k, W in enumerate(matrices):
+        name = max(W.shape) if few_products else (min(W.shape), max(W.shape))
+        groups.setdefault(name, []).append(k)
     found: dict[int, Array] = {}
-    for (r, c), members in groups.items():
-        own = jnp.stack([packed[k, :r, :c] for k in members])
-        done = _iterate(own, coefficients)
-        found |= zip(members, _unpack(done, [shapes[k] for k in members]), strict=True)
-    return [found[k] for k in range(len(shapes))]
+    for members in groups.values():
+        own = [matrices[k] for k in members]
+        done = _iterate(_pack(own), coefficients)
+        found |= zip(members, _unpack(done, [W.shape for W in own]), strict=True)
+    return [found[k] for k in range(len(matrices))]
 
 
 def _pack(matrices: Sequence[Float[Array, "_ _"]]) -> Float[Array, "n r c"]:
-    """Matrices turned to lie, padded to one shape."""
+    """Matrices turned to lie, padded to one shape; what is 0 stays 0."""
     wide = [W.T if W.shape[0] > W.shape[1] else W for W in matrices]
     rows, columns = (max(W.shape[k] for W in wide) for k in (0, 1))
     return jnp.stack(
@@ -120,7 +115,7 @@ def _pack(matrices: Sequence[Float[Array, "_ _"]]) -> Float[Array, "n r c"]:
 
 
 def _unpack(
-    packed: Float[Array, "n r c"], shapes: Sequence[tuple[int, int]]
+    packed: Float[Array, "n r c"], shapes: Sequence[tuple[int, ...]]
 ) -> list[Float[Array, "_ _"]]:
     """The matrices as they were."""
     return [

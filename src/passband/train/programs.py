@@ -1,5 +1,6 @@
 """Training as compiled programs: many steps in one, each compiled once a process."""
 
+import contextlib
 import functools
 import os
 import time
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import Mesh, PartitionSpec
@@ -54,16 +56,31 @@ def chunk(
     if in_turn:
         return _in_turn(task, state, axes, optimiser, length)
 
-    def one(task, state):
-        return advance(task, state, optimiser)
+    def one(task, state, number):
+        return advance(task, state, optimiser, number)
 
     if axes is not None:
-        one = eqx.filter_vmap(one, in_axes=(axes, eqx.if_array(0)))
+        one = eqx.filter_vmap(one, in_axes=(axes, eqx.if_array(0), 0))
+
+    return _scan(lambda *carry: one(task, *carry), state, length, unroll(task))
+
+
+def _scan(
+    one: Callable[[State, Array], tuple[State, Array, Array]],
+    state: State,
+    length: int,
+    unroll: int,
+) -> tuple[State, Float[Array, "length *runs"]]:
+    """So many steps, each with its number."""
 
     def body(carry, _):
-        return one(task, carry)
+        state, number, loss = one(*carry)
+        return (state, number), loss
 
-    return jax.lax.scan(body, state, length=length, unroll=unroll(task))
+    (state, _), losses = jax.lax.scan(
+        body, (state, state.step), length=length, unroll=unroll
+    )
+    return state, losses
 
 
 def _on_each_device(
@@ -108,10 +125,10 @@ def _batch_shared(
     def some(leaves: list[Array], state: State) -> tuple[State, Array]:
         task = jax.tree.unflatten(structure, leaves)
 
-        def body(carry, _):
-            return advance(task, carry, optimiser, axis=RUN)
-
-        return jax.lax.scan(body, state, length=length)
+        return _scan(
+            lambda state, number: advance(task, state, optimiser, number, RUN),
+            state, length, 1,
+        )  # fmt: skip
 
     return jax.shard_map(
         some, mesh=mesh, in_specs=(whole, whole), out_specs=(whole, whole),
@@ -141,7 +158,7 @@ def _in_turn(
 
     moving = [leaf for leaf, moves in zip(leaves, own, strict=True) if moves]
     state, losses = jax.lax.map(one, (moving, state))
-    return state, jax.numpy.swapaxes(losses, 0, 1)
+    return state, jnp.swapaxes(losses, 0, 1)
 
 
 def unroll(task: Task) -> int:
@@ -234,9 +251,25 @@ def _lower(call: Call) -> jax.stages.Lowered:
         return call.function(*jax.tree.unflatten(structure, whole))
 
     functools.update_wrapper(function, call.function, assigned=("__name__",))
-    options = NO_AUTOTUNE if call.skip_autotune else None
+    options = overlapping() | (NO_AUTOTUNE if call.skip_autotune else {})
     jitted = jax.jit(function, donate_argnums=1, compiler_options=options)
     return jitted.lower(_arrays(first), _arrays(rest))
+
+
+OVERLAPPING = {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"}
+"""XLA's option for a CUDA graph whose kernels wait for what they read and not for one
+another: sums of gradients and Muon's products run beside the backward pass."""
+
+
+@functools.cache
+def overlapping() -> dict[str, str]:
+    """`OVERLAPPING` on a GPU, where this version of XLA knows it."""
+    if jax.default_backend() != "gpu":
+        return {}
+    with contextlib.suppress(jax.errors.JaxRuntimeError):
+        jax.jit(lambda: 0, compiler_options=OVERLAPPING).lower().compile()
+        return OVERLAPPING
+    return {}
 
 
 def _name(call: Call) -> Any:

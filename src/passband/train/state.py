@@ -47,9 +47,11 @@ def advance(
     task: Task,
     state: State,
     optimiser: optax.GradientTransformation,
+    number: Int[Array, ""],
     axis: str | None = None,
-) -> tuple[State, Float[Array, "*members"]]:
-    """One step of gradient descent.
+) -> tuple[State, Int[Array, ""], Float[Array, "*members"]]:
+    """One step of gradient descent: the state after it, the number of the next step,
+    and the loss before it.
 
     A run whose loss or gradient is not finite stays at its last finite state from then
     on, by a select, so that its neighbours in a population are not touched. The batch
@@ -59,6 +61,10 @@ def advance(
     own gradient; if one of them is not finite, all stay.
 
     Args:
+        number: the step's, which is `state.step` while all is well. It does not wait
+            for the update, so that a GPU draws and encodes the next batch beside the
+            end of this step, and it waits for the gradient of the first bias, so that
+            it does not do so before there is room.
         axis: of a mesh whose devices share the batch: each draws its own part, and all
             take the mean of their losses and gradients.
     """
@@ -66,26 +72,27 @@ def advance(
     if many := isinstance(field, Members):
         field = field.networks
     params, fixed = eqx.partition(field, field.trainable())
-    key = jax.random.fold_in(state.key, state.step)
+    key = jax.random.fold_in(state.key, number)
     if axis is not None:
         key = jax.random.fold_in(key, jax.lax.axis_index(axis))
-    scale = state.rate(state.step)
+    scale = state.rate(number)
 
     def step(params, fixed, moments):
         def loss_of(params):
-            return task.loss(eqx.combine(params, fixed), key, state.step)
+            return task.loss(eqx.combine(params, fixed), key, number)
 
         loss, grads = jax.value_and_grad(loss_of)(params)
         if axis is not None:
             loss, grads = jax.lax.pmean((loss, grads), axis)
-        flat = jnp.concatenate([g.ravel() for g in jax.tree.leaves(grads)])
-        finite = jnp.isfinite(loss) & jnp.isfinite(jnp.vdot(flat, flat))
+        square = sum(jnp.vdot(g, g) for g in jax.tree.leaves(grads))
+        finite = jnp.isfinite(loss) & jnp.isfinite(square)
         updates, moments = optimiser.update(grads, moments, params)
         moved = jax.tree.map(lambda p, u: p + scale * u, params, updates)
-        return moved, moments, loss, finite
+        never = jax.tree.leaves(grads.mlp.biases)[0][0] < -jnp.inf
+        return moved, moments, loss, finite, never
 
     take = jax.vmap(step) if many else step
-    moved, moments, loss, finite = take(params, fixed, state.moments)
+    moved, moments, loss, finite, never = take(params, fixed, state.moments)
     alive = (state.stopped < 0) & jnp.all(finite)
 
     def keep(new, old):
@@ -101,5 +108,6 @@ def advance(
             state.rate,
             jnp.where(alive | (state.stopped >= 0), state.stopped, state.step),
         ),
+        number + 1 + jnp.any(never),
         loss,
     )
