@@ -31,7 +31,7 @@ Apart from the reproduction, on the same data: what Gaussian features give by to
 """
 END = """
 An item is reproduced when at least one of its claims can be judged and all such claims
-hold. `passband paper run fig4 --preset small` runs one in a minute, `passband paper all
+hold; what the paper does not print is judged apart and does not count. `passband paper run fig4 --preset small` runs one in a minute, `passband paper all
 --preset full` runs them all on a GPU.
 """
 

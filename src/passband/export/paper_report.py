@@ -128,8 +128,9 @@ def write_page(
     body = [CSS, *_head(entries, preset, wall), _matrix(entries)]
     body.append(
         '<p class="note">An item is reproduced when at least one of its claims can be '
-        "judged and all such claims hold. A claim is not comparable where the run is "
-        "smaller than the paper's or other data stand in for the paper's.</p>"
+        "judged and all such claims hold; what the paper does not print is judged apart "
+        "and does not count. A claim is not comparable where the run is smaller than the "
+        "paper's or other data stand in for the paper's.</p>"
     )
     for entry in entries:
         body += _section(entry)
@@ -174,8 +175,10 @@ def _head(entries: Sequence[Entry], preset: str, wall: str) -> list[str]:
         facts.append(("Device", ", ".join(devices), False))
     commits = sorted({str(e.origin["commit"]) for e in ran if e.origin.get("commit")})
     if commits:
-        told = commits[0][:10] if len(commits) == 1 else f"{len(commits)} of them"
-        facts.append(("Commit", told, False))
+        one = ("Commit", commits[0][:10], False)
+        facts.append(
+            one if len(commits) == 1 else ("Commits", str(len(commits)), False)
+        )
     if dates:
         span = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
         facts.append(("Run", span, False))
