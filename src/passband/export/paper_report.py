@@ -128,9 +128,9 @@ def write_page(
     body = [CSS, *_head(entries, preset, wall), _matrix(entries)]
     body.append(
         '<p class="note">An item is reproduced when at least one of its claims can be '
-        "judged and all such claims hold; what the paper does not print is judged apart "
-        "and does not count. A claim is not comparable where the run is smaller than the "
-        "paper's or other data stand in for the paper's.</p>"
+        "judged and all such claims hold; what the paper does not print is judged "
+        "apart and does not count. A claim is not comparable where the run is smaller "
+        "than the paper's or other data stand in for the paper's.</p>"
     )
     for entry in entries:
         body += _section(entry)

@@ -282,10 +282,10 @@ ITEMS = (
             "PSNR is against peak 1, and the paper's volumes peaked near 0.4.",
             "The authors' notebook has a free grid too (32.71 dB, above positional "
             "encoding). It is no row of the paper's table, so it is judged apart and "
-            "does not decide. What it gives depends on its start: frequencies that were "
-            "not measured keep that. Mid-grey, which gives the notebook's free grid "
-            "of CT to 0.02 dB, is far below positional encoding here, and dark is far "
-            "above; which one the notebook had is not known.",
+            "does not decide. What it gives depends on its start: frequencies that "
+            "were not measured keep that. Mid-grey, which gives the notebook's free "
+            "grid of CT to 0.02 dB, is far below positional encoding here, and dark is "
+            "far above; which one the notebook had is not known.",
         ),
     ),
     Table6Seeds(
