@@ -33,7 +33,8 @@ from passband.paper import published
 from passband.paper.image_study import PAPER, SMOKE, STUDY
 from passband.paper.item import Preset
 from passband.paper.results import commit_now
-from passband.paper.study import GridSizes, Run, draw_fields, train
+from passband.paper.study import GridSizes
+from passband.paper.training import Run, draw_fields, train
 from passband.train.device import device_name
 from passband.train.work import flop_of
 from passband.version import __version__

@@ -104,7 +104,7 @@ def test_what_was_trained_is_told_with_its_speed(
     items, out, tmp_path, monkeypatch, capsys
 ):
     counts = iter([Work(10**15), Work(3 * 10**15)])
-    monkeypatch.setattr("passband.cli.paper_run.work_done", lambda: next(counts))
+    monkeypatch.setattr("passband.paper.stopwatch.work_done", lambda: next(counts))
     assert main(["paper", "run", "fig8", *out]) == 0
     assert "TFLOP/s)" in capsys.readouterr().out.splitlines()[0]
     told = json.loads((tmp_path / "smoke" / "fig8.json").read_text())["provenance"]

@@ -19,8 +19,8 @@ from passband.paper.image_study import (
 )
 from passband.paper.item import Item, Number, Outcome, Preset
 from passband.paper.packed_pictures import packed, unpacked
-from passband.paper.study import Run, chunk_length, draw_fields
-from passband.paper.tables import Curve, near_the_best
+from passband.paper.sweeps import Curve, near_the_best
+from passband.paper.training import Run, chunk_length, draw_fields
 from passband.plot.style import new_figure
 from passband.train.work import counted
 

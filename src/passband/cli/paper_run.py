@@ -12,13 +12,11 @@ from typing import Any
 
 from ..data.store import check
 from ..errors import InputError
-from ..paper import results, whole
-from ..paper.item import Assembled, Item, Outcome, Preset
+from ..paper import plan, results, whole
+from ..paper.item import Assembled, Item, Preset
 from ..paper.results import Result
-from ..paper.study import scoring_seconds
+from ..paper.stopwatch import Stopwatch
 from ..train.device import device_name
-from ..train.programs import compile_seconds
-from ..train.work import work_done
 from .console import Console
 from .paper_text import beside, described
 
@@ -77,17 +75,7 @@ class Runs:
     def judge(self, items: list[Item]) -> None:
         """Work out their verdicts again from their results, which stay as they are."""
         for item in items:
-            stored = results.load(self.folder, self.preset, item.id)
-            claims = item.judged(stored.outcome, self.preset)
-            if claims is None:
-                raise InputError(
-                    f"`{item.id}` cannot be judged from what is stored; "
-                    f"`passband paper run {item.id}` runs it again"
-                )
-            if tuple(claims) != stored.outcome.claims:
-                stored = results.judged_anew(stored, claims)
-                results.save_claims(self.folder, stored)
-            self._tell(item, stored)
+            self._tell(item, results.judge_again(self.folder, self.preset, item))
 
     def how_to_go_on(self) -> str:
         """What is kept after a stop, and the command that does the rest."""
@@ -98,17 +86,9 @@ class Runs:
 
     def note(self, begun: float) -> None:
         """Write down what all of it has taken since `begun`."""
-        command = f"passband paper all --preset {self.preset.value}"
-        found = whole.Command(
-            command=command + (" --resume" if self.resume else ""),
-            commit=results.commit_now(),
-            date=results.today(),
-            device=device_name(),
-            seconds=round(time.perf_counter() - begun, 1),
-            ran=self.ran,
-            kept=self.kept,
-        )
-        whole.note(self.folder, self.preset, found)
+        seconds = time.perf_counter() - begun
+        done = whole.command(self.preset, self.ran, self.kept, seconds, device_name())
+        whole.note(self.folder, self.preset, done)
 
     def _collect(
         self, drawings: "deque[tuple[Item, Future[list[Path]]]]", *, wait: bool
@@ -149,53 +129,29 @@ class Runs:
             self.kept.append(item.id)
             return kept
         progress, preset = self.console.say, self.preset
-        begun, commit = time.perf_counter(), results.commit_now()
-        before, compiled, scored = work_done(), compile_seconds(), scoring_seconds()
+        watch = Stopwatch()
         progress(f"{item.id}: {item.title} ({preset.value})")
         data = {}
         if preset is Preset.FULL:
             for name in item.needs:
                 check(name)  # before hours are spent on other bytes than the paper's
             data = results.fingerprints(item.needs)
-        checked = time.perf_counter() - begun
-        outcome, parts = self._outcome(item)
-        seconds, work = time.perf_counter() - begun, work_done().since(before)
-        phases = {
-            "check data": checked,
-            "compile": compile_seconds() - compiled,
-            "train": work.seconds,
-            "evaluate": scoring_seconds() - scored,
-        }
-        phases["other"] = max(0.0, seconds - sum(phases.values()))
+        watch.data_checked()
+        outcome, parts = plan.run_or_assemble(
+            item,
+            preset,
+            self.folder,
+            lambda t: self.console.progress(f"{item.id}: {t}"),
+        )
         options = f" --seeds {item.seeds}" if item.seeds else ""
-        origin = results.provenance(
-            outcome,
-            commit=commit,
-            command=f"passband paper run {item.id} --preset {preset.value}{options}",
-            device=device_name(),
-            seconds=seconds,
-            work=work,
-            phases=phases,
-            data=data,
-            parts=parts,
+        command = f"passband paper run {item.id} --preset {preset.value}{options}"
+        origin = watch.provenance(
+            outcome, command=command, device=device_name(), data=data, parts=parts
         )
         self.ran.append(item.id)
         result = Result(item.id, preset, outcome, origin)
         results.save(self.folder, result)
         return result
-
-    def _outcome(self, item: Item) -> tuple[Outcome, dict[str, Any]]:
-        if not isinstance(item, Assembled):
-            return item.run(
-                self.preset, lambda text: self.console.progress(f"{item.id}: {text}")
-            ), {}
-        found = {id: results.load(self.folder, self.preset, id) for id in item.parts}
-        parts = {
-            id: {key: part.provenance.get(key) for key in ("date", "commit")}
-            for id, part in found.items()
-        }
-        outcomes = {id: part.outcome for id, part in found.items()}
-        return item.assemble(outcomes, self.preset), parts
 
     def _kept(self, item: Item) -> Result | None:
         """The result on disk, if it is whole and of the data sets as they are now."""
@@ -208,10 +164,7 @@ class Runs:
         except InputError as error:
             self.console.warn(f"{error}; it runs again")
             return None
-        told = found.provenance.get("data") or {}
-        now = results.fingerprints(name for name in told if name in item.needs)
-        changed = [name for name in told if told[name] != now.get(name)]
-        if changed:
+        if changed := results.changed_data(found, item.needs):
             self.console.warn(
                 f"{item.id} was run on another `{changed[0]}` than this version "
                 "knows; it runs again"

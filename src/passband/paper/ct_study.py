@@ -26,8 +26,11 @@ from ..tasks.ct import CTTask, kept_rays
 from ..tasks.metrics import psnr
 from . import published
 from .item import Claim, Preset, Progress, judge
-from .study import ROWS, GridSizes, GridStudy, Key, Run, Scored, kept
-from .tables import Curve, Seeds, Sweep, Table, near_the_best
+from .seeds import Seeds
+from .study import ROWS, GridSizes, GridStudy, Key, Scored, kept
+from .sweeps import Curve, Sweep, near_the_best
+from .tables import Table
+from .training import Run
 
 Densities = Float[np.ndarray, "count side side"]
 

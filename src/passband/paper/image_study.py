@@ -24,8 +24,11 @@ from ..ops.without_autotune import jit_without_autotune
 from ..tasks.image import ImageTask, image_task
 from . import beside, published
 from .item import Claim, Preset, Progress, judge
-from .study import GridSizes, GridStudy, Run, precision_of, silent
-from .tables import Curve, Seeds, Sweep, Table, near_the_best
+from .seeds import Seeds
+from .study import GridSizes, GridStudy
+from .sweeps import Curve, Sweep, near_the_best
+from .tables import Table
+from .training import Run, precision_of, silent
 
 STEPS = 1976
 """What the tables report is step index 1975 of 2000 (protocol 0.9)."""

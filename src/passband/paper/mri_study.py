@@ -23,8 +23,11 @@ from ..tasks.metrics import psnr
 from ..tasks.mri import MriTask, render
 from . import published
 from .item import Claim, Preset, Progress, judge
-from .study import ROWS, GridSizes, GridStudy, Key, Run, Scored, kept
-from .tables import Curve, Scores, Seeds, Sweep, Table, near_the_best
+from .seeds import Seeds
+from .study import ROWS, GridSizes, GridStudy, Key, Scored, kept
+from .sweeps import Curve, Sweep, near_the_best
+from .tables import Scores, Table
+from .training import Run
 
 Volumes = Float[np.ndarray, "count side side side"]
 

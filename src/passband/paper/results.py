@@ -25,7 +25,7 @@ from ..file_gate import check_file, decoding, read_json, read_npz
 from ..json_text import to_json
 from ..train.work import Work
 from ..version import __version__
-from .item import Claim, Number, Outcome, Preset
+from .item import Claim, Item, Number, Outcome, Preset
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -177,6 +177,13 @@ def fingerprints(names: Iterable[str]) -> dict[str, str]:
     }
 
 
+def changed_data(result: Result, needs: Iterable[str]) -> list[str]:
+    """The data sets that the result was run on and that are others now."""
+    told, needs = result.provenance.get("data") or {}, set(needs)
+    now = fingerprints(name for name in told if name in needs)
+    return [name for name in told if told[name] != now.get(name)]
+
+
 @functools.cache  # the code of a process is that of its start, whatever HEAD does
 def commit_now() -> str | None:
     """The commit of the source tree this package runs from, if it runs from one.
@@ -215,6 +222,23 @@ def _git(*words: str) -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return answer.stdout.strip()
+
+
+def judge_again(folder: Path, preset: Preset, item: Item) -> Result:
+    """An item's result with its claims worked out from what is stored; where they are
+    others than it had, its JSON is written again."""
+    stored = load(folder, preset, item.id)
+    claims = item.judged(stored.outcome, preset)
+    if claims is None:
+        raise InputError(
+            f"`{item.id}` cannot be judged from what is stored; "
+            f"`passband paper run {item.id}` runs it again"
+        )
+    if tuple(claims) == stored.outcome.claims:
+        return stored
+    anew = judged_anew(stored, claims)
+    save_claims(folder, anew)
+    return anew
 
 
 def judged_anew(result: Result, claims: Iterable[Claim]) -> Result:

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..file_gate import read_json
 from ..json_text import to_json
 from .item import Preset
-from .results import path_of
+from .results import commit_now, path_of, today
 
 NAME = "all"
 """Of the file; no item is called so."""
@@ -50,6 +50,15 @@ class Whole:
         """How many commands it took, where that is more than one."""
         count = len(self.commands)
         return "" if count == 1 else f" in {count} commands"
+
+
+def command(
+    preset: Preset, ran: list[str], kept: list[str], seconds: float, device: str
+) -> Command:
+    """The command of this process, which is at its report."""
+    words = f"passband paper all --preset {preset.value}" + bool(kept) * " --resume"
+    now = commit_now(), today()
+    return Command(words, *now, device, round(seconds, 1), ran, kept)
 
 
 def note(folder: Path, preset: Preset, command: Command) -> None:
