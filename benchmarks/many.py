@@ -7,9 +7,10 @@ Crops of the pictures in FOLDER (PNG; $PASSBAND_DATA/natural/test_data by defaul
 written as files, so that reading, hashing, metrics and writing are in every number of a
 set. A set is `pb.fit_many(folder, out=...)`; the first of each side also compiles, and
 is told apart. Beside it, on the same files: `pb.fit` of the same network for as many
-steps, and a plain PyTorch loop (eager, fused Adam at the best of three rates, features
-worked out once) that stops as soon as a picture has 35 dB. Both are measured on a few
-pictures, after one to warm up, and scaled to the set.
+steps, and a plain PyTorch loop (eager, fused Adam at the best of three rates, all
+pixels in a step or as many as ours, features worked out once) that stops as soon as a
+picture has 35 dB. Both are measured on a few pictures, after one to warm up, and scaled
+to the set.
 
 What one process does for all others is timed too: listing the files, and merging the
 index. `million` is the arithmetic that follows for a million pictures on 8, 64 and 512
@@ -47,9 +48,9 @@ from passband.train.set_folder import SetFolder
 
 ENOUGH = 35.0
 """dB, the mean that a set must have."""
-FITS = {32: (64, 75, 1e-2, 6.0), 128: (128, 120, 5e-3, 10.0)}
-"""Of each side of a picture: width and frequencies, steps, rate, sigma; chosen on the
-training pictures of Natural (docs/many.md)."""
+FITS = {32: (64, 75, 1024, 1e-2, 6.0), 128: (128, 130, 4096, 5e-3, 10.0)}
+"""Of each side of a picture: width and frequencies, steps, pixels a step, rate, sigma;
+chosen on the training pictures of Natural (docs/many.md)."""
 
 
 def write_crops(pictures: Path, side: int, count: int, out: Path) -> list[Path]:
@@ -78,9 +79,9 @@ def memory() -> dict[str, float]:
 
 def options_of(side: int, steps: int | None) -> dict[str, Any]:
     nearest = min(FITS, key=lambda known: abs(known - side))
-    width, usual, lr, sigma = FITS[nearest]
+    width, usual, batch, lr, sigma = FITS[nearest]
     return {
-        "width": width, "steps": steps or usual, "lr": lr,
+        "width": width, "steps": steps or usual, "batch": batch, "lr": lr,
         "mapping": f"gaussian:{sigma:g},m={width}",
     }  # fmt: skip
 
@@ -164,7 +165,7 @@ def timed_torch(paths: list[Path], options: dict[str, Any]) -> dict[str, Any] | 
     scale = float(options["mapping"].split(":")[1].split(",")[0])
     torch.set_float32_matmul_precision("high")
 
-    def fit(path: Path, lr: float, most: int) -> tuple[float, float, int]:
+    def fit(path: Path, lr: float, batch: int, most: int) -> tuple[float, float, int]:
         """Seconds, PSNR and steps of one picture."""
         begun = time.perf_counter()
         pixels = np.asarray(Image.open(path), np.float32) / 255
@@ -183,8 +184,12 @@ def timed_torch(paths: list[Path], options: dict[str, Any]) -> dict[str, Any] | 
         moves = torch.optim.Adam(network.parameters(), lr=lr, fused=device == "cuda")
         level, step = 0.0, 0
         while level < ENOUGH and step < most:
+            seen, truth = features, values
+            if batch < h * w:
+                pick = torch.randint(h * w, (batch,), device=device)
+                seen, truth = features[pick], values[pick]
             moves.zero_grad(set_to_none=True)
-            loss = torch.mean((network(features) - values) ** 2)
+            loss = torch.mean((network(seen) - truth) ** 2)
             loss.backward()
             moves.step()
             step += 1
@@ -192,14 +197,18 @@ def timed_torch(paths: list[Path], options: dict[str, Any]) -> dict[str, Any] | 
                 level = -10 * math.log10(max(float(loss.detach()), 1e-12))
         return time.perf_counter() - begun, level, step
 
-    fit(paths[0], 1e-3, 25)  # warm
-    rates = {lr: fit(paths[0], lr, 2000)[2] for lr in (1e-3, 3e-3, 1e-2)}
-    lr = min(rates, key=lambda rate: rates[rate])
-    found = [fit(path, lr, 2000) for path in paths[1:]]
+    pixels = np.asarray(Image.open(paths[0])).shape[:2]
+    sizes = {math.prod(pixels), options["batch"]}
+    ways = list(itertools.product((1e-3, 3e-3, 1e-2), sizes))
+    for lr, batch in ways:
+        fit(paths[0], lr, batch, 25)  # warm
+    lr, batch = min(ways, key=lambda way: fit(paths[0], *way, 2000)[0])
+    found = [fit(path, lr, batch, 2000) for path in paths[1:]]
     return {
         "pictures": len(found),
         "device": device,
         "lr": lr,
+        "batch": batch,
         "seconds_each": round(statistics.median(f[0] for f in found), 4),
         "psnr": round(statistics.mean(f[1] for f in found), 2),
         "steps": round(statistics.mean(f[2] for f in found), 1),

@@ -13,10 +13,11 @@ sizes   INR-benchmark: pictures, the slice and a volume at 1e4 to 3e6 parameters
         for each picture.
 
 Each leaves DIR/NAME.json, which grows with every method; one that is there is not run
-again. `--rivals` is how many of the
-16 pictures all but ours train on, `--sizes` how many of the sizes are done. `--data` is
-the folder of chest.png, dragon.npz and div2k_x4; the natural pictures are those of
-`passband data`. `--small` only shows that it runs.
+again. `--rivals` is how many of the 16 pictures all but ours train on, `--optimisers`
+those of the slice, `--sizes` how many of the sizes are done, `--few` how many of the
+ten pictures those from 1e6 on. `--data` is the folder of chest.png, dragon.npz and
+div2k_x4; the natural pictures are those of `passband data`, or in the folder
+`--pictures`. `--small` only shows that it runs.
 """
 
 import argparse
@@ -29,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from passband.auto import Auto
@@ -38,11 +40,12 @@ from passband.field import Field, make_field
 from passband.json_text import to_json
 from passband.kinds.choose import choose_for
 from passband.kinds.compare import compare
-from passband.kinds.comparison import Comparison
+from passband.kinds.comparison import Row
 from passband.kinds.ct import CTKind
 from passband.kinds.ct_options import CTOptions
 from passband.kinds.image import ImageKind
 from passband.kinds.options import ImageOptions
+from passband.tasks.ct import projector, scanner_of, squared
 from passband.tasks.image import ImageTask, image_task
 from passband.tasks.metrics import iou, psnr
 from passband.tasks.regression import RegressionTask, regression_task
@@ -98,11 +101,13 @@ def _rival(activation: str, lr: float) -> Recipe:
     return Recipe(activation, output="identity", precision="float32", rates=rates)
 
 
+CHEST = ("fourier", "siren", "finer", "no-prior", "relu")
+"""By each optimiser, in this order."""
 FINER = {
     "ours": Recipe(optimiser="muon", rates=(5e-4, 1e-3, 2e-3, 4e-3)),
-    "ours, adam": Recipe(rates=(5e-4, 1e-3, 2e-3, 4e-3)),
     "siren": _rival("sine", 5e-4),
     "finer": _rival("finer", 5e-4),
+    "ours, adam": Recipe(rates=(5e-4, 1e-3, 2e-3, 4e-3)),
     "gauss": _rival("gauss", 5e-3),
     "wire": _rival("wire:20,10", 5e-3),
 }
@@ -155,7 +160,7 @@ def finer(asked: argparse.Namespace, found: Found, keep: Keep) -> None:
     """FINER++'s pictures: one table of PSNR, a row for each method."""
     small = asked.small
     count, steps, width = (2, 40, 16) if small else (16, 5000, 256)
-    place = find("natural") / "test_data"
+    place = asked.pictures or find("natural") / "test_data"
     images = [_cut(read_image(p), small) for p in sorted(place.glob("*.png"))[:count]]
     tasks = [image_task(image) for image in images]
     options = ImageOptions(steps=steps, width=width, layers=5)
@@ -194,50 +199,77 @@ def finer(asked: argparse.Namespace, found: Found, keep: Keep) -> None:
 
 
 def chest(asked: argparse.Namespace, found: Found, keep: Keep) -> None:
-    """muon-inrs' slice: ours and rivals by Adam and by Muon, and the classical ones."""
-    path, steps, width, small = asked.data / "chest.png", 5000, 256, asked.small
-    image = read_image(path)
+    """muon-inrs' slice: the classical ones, ours and rivals by Muon and by Adam."""
+    with tempfile.TemporaryDirectory() as place:
+        _chest(asked, found, keep, Path(place))
+
+
+def _chest(asked: argparse.Namespace, found: Found, keep: Keep, place: Path) -> None:
+    steps, width, small = 5000, 256, asked.small
+    image = read_image(asked.data / "chest.png")
     if small:
         image, steps, width = _cut(image, small), 40, 16
-    with tempfile.TemporaryDirectory() as place:
-        angles, picture = Path(place) / "angles.txt", Path(place) / "chest.npy"
-        ends = np.linspace(0, 180, 12 if small else 100)  # both of them, as theirs
-        np.savetxt(angles, ends)
-        np.save(picture, image.values[..., 0])
-        for name in ("muon", "adam"):
-            if f"fourier {name}" in found:
-                continue
-            options = CTOptions(
-                simulate=str(picture), angles=str(angles), steps=steps, width=width,
-                layers=5, holdout=0.0, optimiser=name,
-                schedule="cosine" if name == "muon" else None,
-                batch=64**2 if small else None,
-            )  # fmt: skip
-            others = ",fbp,sart,tv" if name == "adam" else ""
-            rows = compare(
-                CTKind.read(options), options, methods=f"siren,finer,relu{others}"
-            )
-            found |= _of_slice(rows, image.values.shape[:2], name)
-            keep({"steps": steps, "methods": found})
-
-
-def _of_slice(
-    rows: Comparison, shape: tuple[int, int], optimiser: str
-) -> dict[str, Any]:
-    """Each method's numbers, and its PSNR without the rim that makes a square."""
-    truth, (h, w), found = rows.truth, shape, {}
+    density = image.values[..., 0].astype(np.float32)
+    options = CTOptions(
+        **_scan(density, 12 if small else 100, place), steps=steps, width=width,
+        layers=5, holdout=0.0, batch=64**2 if small else None,
+    )  # fmt: skip
+    kind = CTKind.read(options)
+    truth, (h, w) = kind.truth, density.shape
     assert truth is not None
-    top, left = len(truth) // 2 - h // 2, len(truth) // 2 - w // 2
+    top, left = kind.side // 2 - h // 2, kind.side // 2 - w // 2
     box = (slice(top, top + h), slice(left, left + w))
-    for row in rows.rows:
+
+    def done(row: Row, moves: str = "") -> None:
+        """Keep a method's numbers, and its PSNR without the rim of the square."""
         if row.picture is None:
-            continue
+            return
+        label = f"{row.name} {moves}".strip().lower()
         seen = np.clip(row.picture, truth.min(), truth.max())
         level = psnr(seen[box], truth[box], data_range=float(np.ptp(truth)))
-        label = row.name if row.parameters is None else f"{row.name} {optimiser}"
         found[label] = row.to_json() | {"psnr_of_slice": level}
         print(f"chest  {label:14s} {level:.2f} dB", flush=True)
-    return found
+        keep({"steps": steps, "methods": found})
+
+    for name, make in kind.classical(0).items():
+        if name not in ("FBP", "SART", "TV") or name.lower() in found:
+            continue
+        begun = time.perf_counter()
+        if (made := make()) is not None:
+            spent = time.perf_counter() - begun
+            picture = made.shown.values
+            done(Row(name, metrics=made.metrics, seconds=spent, picture=picture))
+    for moves in asked.optimisers.split(","):
+        missing = [m for m in CHEST if f"{m} {moves}" not in found]
+        own = dataclasses.replace(
+            options, optimiser=moves, schedule="cosine" if moves == "muon" else None
+        )
+        if missing:
+            compare(
+                kind, own, methods=",".join(missing),
+                on_row=lambda so_far, moves=moves: done(so_far.rows[-1], moves),
+            )  # fmt: skip
+
+
+def _scan(density: np.ndarray, views: int, place: Path) -> dict[str, Any]:
+    """What they measure of a picture, as files, and the options that read it.
+
+    Angles from 0 to 180 degrees, both of them; a detector as wide as the picture, so
+    that views at a slant cut its corners.
+    """
+    side, angles = max(density.shape), np.linspace(0, 180, views)
+    geometry, bins = scanner_of(side, {})
+    whole = jnp.asarray(squared(density, side))
+    rays = geometry.side * np.asarray(projector(geometry, angles, bins)(whole))
+    np.savetxt(place / "angles.txt", angles)
+    np.save(place / "chest.npy", rays)
+    np.save(place / "picture.npy", density)
+    return {
+        "file": str(place / "chest.npy"),
+        "angles": str(place / "angles.txt"),
+        "truth": str(place / "picture.npy"),
+        "axis": geometry.axis,
+    }
 
 
 def sizes(asked: argparse.Namespace, found: Found, keep: Keep) -> None:
@@ -271,15 +303,18 @@ def sizes(asked: argparse.Namespace, found: Found, keep: Keep) -> None:
         "ours": (None, "muon"),
     }
     for count in counts:
+        few = tasks if count < 1e6 else tasks[: asked.few]
+        pictures = "pictures" if len(few) == len(tasks) else f"{len(few)} pictures"
         for name, (word, moves) in ways.items():
             recipe = Recipe(optimiser=moves)
-            for d, some in ((2, tasks), (3, [dragon])):
-                label = f"{name}, {'pictures' if d == 2 else 'dragon'}, {count:.0e}"
+            for d, some in ((2, few), (3, [dragon])):
+                label = f"{name}, {pictures if d == 2 else 'dragon'}, {count:.0e}"
                 if label in found:
                     continue
                 out = 3 if d == 2 else 1
                 width = _width(int(count), out, m)
                 words = chosen[d] if word is None else [word] * len(some)
+                words = words[: len(some)]
                 fields, seconds = trained(
                     some, words, recipe, [1e-3] * len(some),
                     steps=steps, d=d, out=out, layers=3, width=width,
@@ -341,6 +376,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True, metavar="DIR")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--rivals", type=int, default=16)
+    parser.add_argument("--optimisers", default="muon,adam")
+    parser.add_argument("--pictures", type=Path, help="test_data of natural")
+    parser.add_argument("--few", type=int, default=10)
     parser.add_argument("--sizes", type=int, default=6)
     options = parser.parse_args()
     options.json.mkdir(parents=True, exist_ok=True)

@@ -76,15 +76,20 @@ def test_every_kind_is_compared(name, monkeypatch):
     monkeypatch.setitem(METHODS, "again", again)
     kind, other = read(name), CLASSICAL[name]
     words = "again" if other is None else f"again,{other}"
-    found = compare(kind, kind.options, methods=words)
+    seen = []
+    found = compare(
+        kind, kind.options, methods=words,
+        on_row=lambda so_far: seen.append([row.name for row in so_far.rows]),
+    )  # fmt: skip
     names = [row.name for row in found.rows]
-    assert names == [OURS, "again", *([] if other is None else [other])]
+    assert seen == [names[: k + 1] for k in range(len(names))]
+    assert names == [OURS, *([] if other is None else [other]), "again"]
     for row in found.rows:
         assert np.isfinite(row.metrics[found.metric])
         assert row.picture is not None
         assert found.truth is None or row.picture.shape == found.truth.shape
     assert sum(row.best for row in found.rows) >= 1
-    ours, theirs = found.rows[:2]
+    ours, theirs = found.rows[0], found.rows[-1]
     assert ours.steps == theirs.steps == 16 and ours.parameters == theirs.parameters
     assert ours.setting.startswith("gaussian:2") and "gaussian:3" in theirs.setting
     assert ours.metrics != theirs.metrics
@@ -112,6 +117,23 @@ def test_the_command_tunes_a_rival_and_leaves_a_page(here, capsys):
     assert main(words) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "holds a comparison; `--overwrite`" in said
+
+
+def test_a_command_that_is_stopped_leaves_the_methods_that_were_done(
+    here, monkeypatch, capsys
+):
+    def stop(self, name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Comparer, "network", stop)
+    words = ["compare", "signal", "tone.wav", "--methods", "relu", "--steps", "16",
+             "--width", "8", "--layers", "2", "--mapping", "gaussian:2,m=8",
+             "--out", str(here / "out")]  # fmt: skip
+    assert main(words) == 130
+    said = capsys.readouterr().err
+    assert said.startswith("fourier: psnr ") or "\nfourier: psnr " in said
+    table = (here / "out" / "table.md").read_text()
+    assert "| fourier * |" in table and "relu" not in table
 
 
 def compared(rows: list[Row]) -> Comparison:

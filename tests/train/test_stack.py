@@ -203,7 +203,7 @@ def test_programs_are_made_once_and_searched_only_where_that_pays(monkeypatch):
         programs,
         "_lower",
         lambda call: (
-            made.append((call.arguments[-2], call.skip_autotune)) or lower(call)
+            made.append((call.arguments[4], call.skip_autotune)) or lower(call)
         ),
     )
     config = Config(steps=7, every=7)

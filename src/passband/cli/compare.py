@@ -47,21 +47,26 @@ def run(row: Row, options: Any, given: set[str]) -> int:
 
     prepare(options.device, options.deterministic, quiet=options.quiet)
     from ..kinds.compare import compare
-    from ..kinds.comparison import refuse_to_overwrite
+    from ..kinds.comparison import Comparison, refuse_to_overwrite
     from ..kinds.fit import read_kind
     from .console import Console
 
     cls, console = row.load(), Console.of(options)
     folder = Path(options.out or f"runs/{cls.source(options).stem}-compare")
     refuse_to_overwrite(folder, options.overwrite)
+
+    def on_row(so_far: Comparison) -> None:
+        console.say(so_far.rows[-1].summary())
+        so_far.save(folder, overwrite=True)  # one that is stopped leaves what it has
+
     found = compare(
         read_kind(cls, options, console),
         options,
         methods=options.methods,
         equal=options.equal,
         listener=console,
+        on_row=on_row,
     )
-    found.save(folder, overwrite=options.overwrite)
     content = found.to_json() | {"out": str(folder)}
     console.result(content, f"{found.table()}\npage    {folder}/compare.html")
     return 0

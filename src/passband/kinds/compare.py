@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import equinox as eqx
@@ -44,6 +44,7 @@ def compare(
     methods: str | None = None,
     equal: str = "steps",
     listener: Listener = SILENT,
+    on_row: Callable[[Comparison], object] = id,
 ) -> Comparison:
     """Fit ours, then every other method with as much of what is to be equal.
 
@@ -52,6 +53,7 @@ def compare(
         equal: `steps`: as many, of as many points; `seconds`: as many steps as it can
             take in the time that ours trained; `parameters`: the width, or the numbers
             at a point of a grid, that comes nearest to those of ours.
+        on_row: sees the comparison whenever one more method is done, its last row.
     """
     if equal not in EQUAL:
         raise InputError(f"`equal` (={equal}) must be one of {', '.join(EQUAL)}")
@@ -64,13 +66,18 @@ def compare(
     one = _Comparer(kind, asked, equal, listener)
     # Names are checked before the work begins.
     names, others = chosen(methods, methods_for(type(asked)), kind.classical(0))
-    rows = [one.ours()]
-    rows += [one.network(name) for name in names if name != OURS]
-    rows += one.classical(others)
-    return Comparison.of(
-        rows, kind=kind.name, title=kind.title, equal=equal, device=device_name(),
-        truth=one.truth,
-    )  # fmt: skip
+    rows: list[Row] = []
+
+    def so_far() -> Comparison:
+        return Comparison.of(
+            rows, kind=kind.name, title=kind.title, equal=equal, device=device_name(),
+            truth=one.truth,
+        )  # fmt: skip
+
+    for row in one.rows(names, others):
+        rows.append(row)
+        on_row(so_far())
+    return so_far()
 
 
 class _Comparer:
@@ -81,6 +88,15 @@ class _Comparer:
         self.kind, self.equal, self.listener = kind, equal, listener
         self.asked = dataclasses.replace(asked, mapping=word)
         self.truth: np.ndarray | None = None
+
+    def rows(self, names: list[str], others: list[str]) -> Iterator[Row]:
+        """Method after method: ours, the classical ones, which are soon done, and the
+        other networks."""
+        yield self.ours()
+        yield from self.classical(others)
+        for name in names:
+            if name != OURS:
+                yield self.network(name)
 
     def ours(self) -> Row:
         """Fit ours, and keep its size, its steps and its time."""
@@ -117,23 +133,20 @@ class _Comparer:
             return Row(name, setting_of(changes), note=str(error), tuned=tuned)
         return self._row(name, fitted, changes, tuned)
 
-    def classical(self, names: list[str]) -> list[Row]:
+    def classical(self, names: list[str]) -> Iterator[Row]:
         """What there is without a network."""
-        there, rows = self.kind.classical(_bytes(self.field)), []
+        there = self.kind.classical(_bytes(self.field))
         for name in names:
             self.listener.progress(name, often=False)
             begun = time.perf_counter()
             made = there[name]()
             if made is None:
-                rows.append(Row(name, note="it cannot be made of these data"))
+                yield Row(name, note="it cannot be made of these data")
                 continue
-            rows.append(
-                Row(
-                    name, metrics=made.metrics, bytes=made.bytes,
-                    seconds=time.perf_counter() - begun, picture=made.shown.values,
-                )
+            yield Row(
+                name, metrics=made.metrics, bytes=made.bytes,
+                seconds=time.perf_counter() - begun, picture=made.shown.values,
             )  # fmt: skip
-        return rows
 
     def _row(
         self,

@@ -50,6 +50,12 @@ class Row:
     picture: np.ndarray | None = None
     best: bool = False
 
+    def summary(self) -> str:
+        """One line, for when it is done and others are not."""
+        found = [f"{name} {_metric(name, x)}" for name, x in self.metrics.items()]
+        time = [] if self.seconds is None else [f"{_seconds(self.seconds)} s"]
+        return f"{self.name}: {self.note or ', '.join([*found, *time])}"
+
     def to_json(self) -> dict[str, Any]:
         """Its numbers, the picture left out."""
         names = ("name", "setting", "parameters", "bytes", "seconds", "steps", "width",

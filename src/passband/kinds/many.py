@@ -29,8 +29,9 @@ from .many_plan import SetPlan
 from .many_read import Failed, Ready, read_ahead
 from .many_write import failures_of, judge, judge_together, write_stack, writer
 
-STACK_POINTS = 2**22
-"""Points of a step of all fields of a stack together: more are no faster."""
+STACK_POINTS = 2**20
+"""Points of a step of all fields of a stack together: more are no faster, and small
+stacks overlap better with reading and writing."""
 MOST, CPU_MOST = 1024, 64
 """Fields of a stack."""
 PENDING = 4

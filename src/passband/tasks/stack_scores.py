@@ -10,7 +10,7 @@ from ..field import Field
 from ..ops.mlp import Precision
 from ..ops.without_autotune import jit_without_autotune
 
-POINTS = 2**20
+POINTS = 2**18
 """Of all fields together, that are evaluated at once."""
 C1, C2 = 0.01**2, 0.03**2  # of SSIM, for a data range of 1
 
@@ -31,15 +31,22 @@ def stack_scores(
     runs, h, w, _ = pixels.shape
     exact = field.with_precision(Precision.FLOAT32)
     coords = grid_coords(np.arange(h * w), (h, w))
-    at_once = max(1, min(runs, POINTS // (h * w)))
-    mse, alike = _scores(exact, coords, pixels, low, high, at_once)
+    at_once = min(runs, max(1, POINTS // (h * w)))
+    found = []
+    for start in range(0, runs, at_once):
+        # The last part begins earlier, so that one program does for all of them.
+        part = slice(min(start, runs - at_once), start + at_once)
+        own = jax.tree.map(lambda leaf, part=part: leaf[part], exact)
+        scores = _scores(own, coords, pixels[part], low[part], high[part])
+        found.append([np.asarray(x)[start - part.start :] for x in scores])
+    mse, alike = (np.concatenate(each) for each in zip(*found, strict=True))
     with np.errstate(divide="ignore"):
-        return -10 * np.log10(np.asarray(mse, np.float64)), np.asarray(alike)
+        return -10 * np.log10(mse.astype(np.float64)), alike
 
 
 @jit_without_autotune
 def _scores(
-    field: Field, coords: Array, pixels: Array, low: Array, high: Array, at_once: int
+    field: Field, coords: Array, pixels: Array, low: Array, high: Array
 ) -> tuple[Array, Array]:
     def one(run: tuple[Field, Array, Array, Array]) -> tuple[Array, Array]:
         own, stored, black, white = run
@@ -47,7 +54,7 @@ def _scores(
         seen = own.batch(coords).reshape(truth.shape)
         return jnp.mean(jnp.square(seen - truth)), ssim_of(seen, truth)
 
-    return jax.lax.map(one, (field, pixels, low, high), batch_size=at_once)
+    return jax.vmap(one)((field, pixels, low, high))
 
 
 def ssim_of(x: Float[Array, "h w c"], y: Float[Array, "h w c"]) -> Float[Array, ""]:
@@ -59,9 +66,14 @@ def ssim_of(x: Float[Array, "h w c"], y: Float[Array, "h w c"]) -> Float[Array, 
     unbias = count / (count - 1) if window > 1 else 1.0
 
     def mean(values: Array) -> Array:
-        sides, ones = (window, window, 1), (1, 1, 1)
-        total = jax.lax.reduce_window(values, 0.0, jax.lax.add, sides, ones, "VALID")
-        return total / count
+        for axis in (0, 1):
+            kept = values.shape[axis] - window + 1
+            first, *others = (
+                jax.lax.slice_in_dim(values, k, k + kept, axis=axis)
+                for k in range(window)
+            )
+            values = sum(others, first)
+        return values / count
 
     # About their means, so that float32 keeps the digits of a small variance.
     shift = jnp.mean(y)

@@ -136,7 +136,14 @@ def train(
     calls = [
         Call(
             chunk,
-            (*part.shapes(optimiser), optimiser, length, part.mesh),
+            (
+                *part.shapes(optimiser),
+                optimiser,
+                length,
+                part.mesh,
+                False,
+                part.skip_autotune,
+            ),
             part.skip_autotune,
         )
         for part in parts

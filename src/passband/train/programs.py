@@ -35,6 +35,7 @@ def chunk(
     length: int,
     mesh: Mesh | None = None,
     in_turn: bool = False,
+    brief: bool = False,
 ) -> tuple[State, Float[Array, "length *runs"]]:
     """`length` steps of a run, and their losses.
 
@@ -48,11 +49,14 @@ def chunk(
         in_turn: take the runs of a stack one after the other, as if each were alone:
             on a CPU, whose products of stacks are slow, and where the bits of a run
             then do not depend on its neighbours.
+        brief: compiling fast is worth more than running fast.
     """
     if mesh is not None and axes is None:
         return _batch_shared(task, state, optimiser, length, mesh)
     if mesh is not None:
-        return _on_each_device(task, state, axes, optimiser, length, mesh, in_turn)
+        return _on_each_device(
+            task, state, axes, optimiser, length, mesh, in_turn, brief
+        )
     if in_turn:
         return _in_turn(task, state, axes, optimiser, length)
 
@@ -62,25 +66,20 @@ def chunk(
     if axes is not None:
         one = eqx.filter_vmap(one, in_axes=(axes, eqx.if_array(0), 0))
 
-    return _scan(lambda *carry: one(task, *carry), state, length, unroll(task))
+    at_once = 1 if brief else unroll(task)
+    return _scan(lambda *carry: one(task, *carry), state, length, at_once)
 
 
 def _scan(
-    one: Callable[[State, Array], tuple[State, Array, Array]],
+    one: Callable[[State, Array], tuple[State, Array]],
     state: State,
     length: int,
     unroll: int,
 ) -> tuple[State, Float[Array, "length *runs"]]:
     """So many steps, each with its number."""
-
-    def body(carry, _):
-        state, number, loss = one(*carry)
-        return (state, number), loss
-
-    (state, _), losses = jax.lax.scan(
-        body, (state, state.step), length=length, unroll=unroll
-    )
-    return state, losses
+    after = jnp.arange(length, dtype=state.step.dtype)
+    numbers = state.step + after.reshape(length, *[1] * state.step.ndim)
+    return jax.lax.scan(one, state, numbers, unroll=unroll)
 
 
 def _on_each_device(
@@ -91,6 +90,7 @@ def _on_each_device(
     length: int,
     mesh: Mesh,
     in_turn: bool,
+    brief: bool,
 ) -> tuple[State, Float[Array, "length *runs"]]:
     """`chunk`, each device with its share of the runs."""
     along, whole = PartitionSpec(RUN), PartitionSpec()
@@ -99,7 +99,7 @@ def _on_each_device(
 
     def some(leaves: list[Array], state: State) -> tuple[State, Array]:
         task = jax.tree.unflatten(structure, leaves)
-        return chunk(task, state, axes, optimiser, length, in_turn=in_turn)
+        return chunk(task, state, axes, optimiser, length, in_turn=in_turn, brief=brief)
 
     return jax.shard_map(
         some,

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from ..field import Field, make_field
 from ..mappings import Mapping
+from ..ops.without_autotune import jit_without_autotune
 from ..train.driver import Config, Diverged, train
 from ..train.optimisers import optimiser as optimiser_of
 from ..train.schedules import schedule
@@ -95,6 +96,6 @@ def _drawn(problem: Problem, one: Candidate, trials: Trials, key: Array) -> Fiel
     ).with_leak(trials.leak)  # fmt: skip
 
 
-@eqx.filter_jit
+@jit_without_autotune
 def _errors(held: Held, fields: Field) -> Float[Array, " runs"]:
     return eqx.filter_vmap(held.error)(fields)

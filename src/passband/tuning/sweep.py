@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, Int
 from ..field import make_field
 from ..mappings import Mapping
 from ..ops.mlp import Precision
+from ..ops.without_autotune import jit_without_autotune
 from ..train.driver import Config, start
 from ..train.memory import budget, bytes_of_run
 from ..train.optimisers import optimiser as optimiser_of
@@ -161,6 +162,7 @@ def sweep(
         errors[:, :old] = before.errors
     placed = together([trials[-1]] * slots)
     take = program(_train, held, placed, optimiser, length)
+    _errors(held, placed)
     compiled = time.perf_counter()
 
     def go_on(scales: Sequence[int], begin: int, end: int) -> None:
@@ -170,8 +172,8 @@ def sweep(
             # Slots left over take a trial twice: it comes out the same both times.
             states = together([trials[i] for i in np.resize(some, slots)])
             for t in range(begin, end):
-                states, found = take(held, states, optimiser, length)
-                errors[t].flat[some] = np.asarray(found)[: len(some)]
+                states = take(held, states, optimiser, length)
+                errors[t].flat[some] = np.asarray(_errors(held, states))[: len(some)]
                 progress(
                     f"step {(t + 1) * length} of {ends[-1] * length}, run "
                     f"{k + len(some)} of {len(those)}"
@@ -252,14 +254,20 @@ def _train(
     states: State,
     optimiser: optax.GradientTransformation,
     length: int,
-) -> tuple[State, Float[Array, " slots"]]:
-    """`length` steps of the trials in the slots, and their held-out errors then."""
+) -> State:
+    """`length` steps of the trials in the slots."""
     task, axes = stack([held.task])  # all trials have the same
-    moved, _ = chunk(task, states, axes, optimiser, length)
+    return chunk(task, states, axes, optimiser, length)[0]
+
+
+@jit_without_autotune
+def _errors(held: Held, states: State) -> Float[Array, " slots"]:
+    """Of what was held out, in float32. Not in the program of the steps: XLA's search
+    for fast float32 products took longer than all trials of a picture."""
 
     def error(state: State) -> Array:
         found = held.error(state.field.with_precision(Precision.FLOAT32))
         good = jnp.isfinite(found) & (state.stopped < 0)
         return jnp.where(good, found, jnp.inf)
 
-    return moved, eqx.filter_vmap(error)(moved)
+    return eqx.filter_vmap(error)(states)
