@@ -357,6 +357,9 @@ ITEMS = (
             "main text); the network is read at step index 1975.",
             "One key, PRNGKey(10), gives B and the weights of every picture.",
             "Positional frequencies are 2^(sigma k / (K-1)) - 1, end point included.",
+            "B, weights and features are the notebook's as they start, coordinates "
+            "are exact in float32; it made 86 steps a second, 7.4 TFLOP/s, so that its "
+            "products were true float32.",
             *rounding_notes(),
         ),
     ),
