@@ -358,8 +358,8 @@ ITEMS = (
             "One key, PRNGKey(10), gives B and the weights of every picture.",
             "Positional frequencies are 2^(sigma k / (K-1)) - 1, end point included.",
             "B, weights and features are the notebook's as they start, coordinates "
-            "are exact in float32; it made 86 steps a second, 7.4 TFLOP/s, so that its "
-            "products were true float32.",
+            "are exact in float32. Its 86 steps a second are 7.4 TFLOP/s, the speed of "
+            "float32 on a GPU of its time; our products are bfloat16.",
             *rounding_notes(),
         ),
     ),
