@@ -68,9 +68,9 @@ REASONS: dict[str, str] = {
     "0.15 dB were asked for, in both directions; the order and every other mean hold. "
     "As they start, the networks are those of 2020: B, weights and the order of the "
     "features (tested), coordinates that float32 holds exactly, and the notebook's "
-    "step of reading. What is left is how products are rounded. The notebook's 86 steps "
-    "a second are 7.4 TFLOP/s, float32 on a GPU of its time; ours are bfloat16, and a "
-    "prototype had 25.57 with TF32 and 25.73 with float32 products for one key of "
-    "Gaussian features: rounding alone moves a mean by as much. (Without a mapping, raw "
-    "coordinates were rounded to bfloat16 too, which has been mended since.)",
+    "step of reading. What is left is how products are rounded. The notebook's 86 "
+    "steps a second are 7.4 TFLOP/s, float32 on a GPU of its time; ours are bfloat16, "
+    "and a prototype had 25.57 with TF32 and 25.73 with float32 products for one key "
+    "of Gaussian features: rounding alone moves a mean by as much. (Without a mapping, "
+    "raw coordinates were rounded to bfloat16 too, which has been mended since.)",
 }
