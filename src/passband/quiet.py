@@ -1,8 +1,8 @@
 """What other libraries say and forbid while they decode a file, kept to themselves.
 
 Logs, warnings, a C library's standard error and Pillow's largest picture belong to the
-whole process, and files are read by several threads: whoever comes first turns them
-off, and whoever goes last turns them on again.
+whole process, and several threads may read files: whoever comes first turns them off,
+and whoever goes last turns them on again.
 """
 
 import contextlib

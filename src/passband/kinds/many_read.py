@@ -15,10 +15,9 @@ import numpy as np
 from ..errors import one_line
 from ..tasks.task import Task
 from .in_stacks import InStacks
-from .kind import Kind, Training
+from .kind import Kind, Network, Training
 from .many_inputs import Source
 from .many_plan import SetPlan
-from .table import row_of
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -28,23 +27,24 @@ class Ready:
     source: Source
     kind: Kind
     training: Training
+    network: Network
     task: Task
     sha256: str
+    group: Any
+    """What is equal in inputs that train as one stack."""
 
-    @property
-    def group(self) -> Any:
-        """What is equal in inputs that train as one stack."""
-        leaves, structure = jax.tree.flatten(self.task)
-        shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
-        training, mapping = self.training, self.training.mapping
-        same = tuple(
-            getattr(training, f.name)
-            for f in dataclasses.fields(training)
-            if f.name not in ("mapping", "seed")
-        )
-        same += type(mapping), getattr(mapping, "m", None)  # scales may differ
-        network = self.kind.network(training)
-        return structure, shapes, same, dataclasses.replace(network, start=None)
+
+def _group(training: Training, network: Network, task: Task) -> Any:
+    leaves, structure = jax.tree.flatten(task)
+    shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+    mapping = training.mapping
+    same = tuple(
+        getattr(training, f.name)
+        for f in dataclasses.fields(training)
+        if f.name not in ("mapping", "seed")
+    )
+    same += type(mapping), getattr(mapping, "m", None)  # scales may differ
+    return structure, shapes, same, dataclasses.replace(network, start=None)
 
 
 class Failed(NamedTuple):
@@ -60,30 +60,25 @@ class Failed(NamedTuple):
         return found | {"error": self.error}
 
 
-READERS = 4
-"""Threads that read what is small and many; anything else is read by one, since two
-large inputs at a time take twice the memory."""
-
-
 def read_ahead(
     sources: Sequence[Source], plan: SetPlan, ahead: int
 ) -> Generator[Ready | Failed]:
-    """The inputs in order, read by threads that are at most so many ahead."""
-    several = issubclass(row_of(plan.kind).load(), InStacks)
+    """The inputs in order, read by a thread that is at most so many ahead. (Four are no
+    faster: decoders of pictures hold Python's lock.)"""
     left = iter(sources)
-    with ThreadPoolExecutor(READERS if several else 1, "passband-reader") as readers:
+    with ThreadPoolExecutor(1, "passband-reader") as reader:
         line = collections.deque(
-            readers.submit(ready, source, plan)
+            reader.submit(ready, source, plan)
             for source in itertools.islice(left, ahead)
         )
         try:
             while line:
                 found = line.popleft().result()
                 for source in itertools.islice(left, 1):
-                    line.append(readers.submit(ready, source, plan))
+                    line.append(reader.submit(ready, source, plan))
                 yield found
         finally:
-            readers.shutdown(cancel_futures=True)
+            reader.shutdown(cancel_futures=True)
 
 
 def ready(source: Source, plan: SetPlan) -> Ready | Failed:
@@ -96,7 +91,10 @@ def ready(source: Source, plan: SetPlan) -> Ready | Failed:
         if task is None:
             with on_host():
                 task = jax.tree.map(_host_array, kind.task(training))
-        return Ready(source, kind, training, task, kind.hashes(kind.options)[0])
+        network = plan.network(kind, training)
+        group = _group(training, network, task)
+        sha256 = kind.hashes(kind.options)[0]
+        return Ready(source, kind, training, network, task, sha256, group)
     except Exception as error:  # whatever it is, it costs this input alone
         return Failed(source, one_line(error))
 
