@@ -1,7 +1,5 @@
 """What each instrument holds out is what its task scores, and what it does not show."""
 
-import dataclasses
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,9 +12,6 @@ from passband.data.primitives import sphere
 from passband.data.sinograms import Sinogram
 from passband.field import make_field
 from passband.forward.kspace import KSpace
-from passband.kinds.ct import CTKind
-from passband.kinds.ct_options import CTOptions
-from passband.kinds.kind import TrialSize
 from passband.labels.pool import make_labels
 from passband.tasks.ct import ct_task
 from passband.tasks.mri import MriTask
@@ -61,19 +56,12 @@ def test_held_rays_are_neither_trained_on_nor_the_fits_own_test(holdout):
     assert float(error(held, network)) == pytest.approx(np.mean(apart**2), rel=1e-4)
 
 
-def test_the_guess_for_rays_is_that_of_the_fits_grid_whatever_the_trials_have(tmp_path):
-    n = 96
-    y, x = np.mgrid[:n, :n] - n / 2
-    np.save(tmp_path / "disc.npy", (np.hypot(x, y) < 40).astype(np.float32))
-    options = CTOptions(simulate=str(tmp_path / "disc.npy"), views=20, batch=n * n)
-    kind = CTKind.read(options)
-    sizes = [TrialSize(10, side**2) for side in (24, 96)]
-    found = [kind.trials(options, size).guess for size in sizes]
-    assert found == [pytest.approx(0.22 * 20)] * 2
-    coarse = dataclasses.replace(options, batch=24**2)
-    assert kind.trials(coarse, sizes[1]).guess == pytest.approx(24 / 20)
-    many = CTKind.read(dataclasses.replace(options, views=90))
-    assert many.trials(options, sizes[0]).guess == pytest.approx(n / 20)
+def test_the_guess_for_rays_grows_with_the_views_up_to_a_tenth_of_the_grids_nyquist():
+    values = np.random.default_rng(0).random((20, 40)).astype(np.float32)
+    sinogram = Sinogram(values, 9.0 * np.arange(20), "rays")
+    coarse, fine = (ct_task(sinogram, high=1.0, grid=grid) for grid in (64, 160))
+    assert ct_problem(coarse).guess == pytest.approx(64 / 2 / 10)
+    assert ct_problem(fine).guess == pytest.approx(0.7 * 20 / np.pi, rel=0.02)
 
 
 def test_a_held_out_stretch_is_as_wide_as_views_are_apart():

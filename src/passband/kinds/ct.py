@@ -27,7 +27,6 @@ from ..tasks.ct import (
 from ..tasks.ct_rows import RowsTask, rows_task, volume_extent
 from ..tuning.instruments import ct_problem
 from ..tuning.problem import Problem
-from ..words import parse_mapping
 from .ct_densities import bound_of, known_truth
 from .ct_figures import ct_figures
 from .ct_measurements import measured_again
@@ -185,13 +184,10 @@ class CTKind(Kind):
         return self.geometry.pitch * (near / far if near and far else 1.0)
 
     def task(self, training: Training) -> CTTask:
-        return with_prior(self._task(*self._grid(training)), training)
-
-    def _grid(self, training: Training) -> tuple[int, int | None]:
-        """Columns of the grid that a step evaluates, and of several rows how many."""
+        grid, at_once = min(self.side, math.isqrt(training.batch)), None
         if self.data.rows is not None:
-            return slab_of(training.batch, self.data.rows, self.side)
-        return min(self.side, math.isqrt(training.batch)), None
+            grid, at_once = slab_of(training.batch, self.data.rows, self.side)
+        return with_prior(self._task(grid, at_once), training)
 
     @functools.lru_cache(maxsize=4)  # noqa: B019  a projector is built once for a fit
     def _task(self, grid: int, at_once: int | None = None) -> CTTask:
@@ -236,11 +232,8 @@ class CTKind(Kind):
         if isinstance(task, RowsTask):  # two that lie side by side
             first = max(0, task.slices.rows // 2 - 1)
             task = task.of_rows([first, first + 1])
-        fit = self.training(asked, parse_mapping("none"))
-        return ct_problem(
-            task, start=self.network().start, share=network_share(), seed=asked.seed,
-            columns=self._grid(fit)[0],
-        )  # fmt: skip
+        start, share = self.network().start, network_share()
+        return ct_problem(task, start=start, share=share, seed=asked.seed)
 
     def health(
         self, task: CTTask, field: Field, entry: Any, history: History
