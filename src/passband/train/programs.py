@@ -71,21 +71,15 @@ def chunk(
 
 
 def _scan(
-    one: Callable[[State, Array], tuple[State, Array, Array]],
+    one: Callable[[State, Array], tuple[State, Array]],
     state: State,
     length: int,
     unroll: int,
 ) -> tuple[State, Float[Array, "length *runs"]]:
     """So many steps, each with its number."""
-
-    def body(carry, _):
-        state, number, loss = one(*carry)
-        return (state, number), loss
-
-    (state, _), losses = jax.lax.scan(
-        body, (state, state.step), length=length, unroll=unroll
-    )
-    return state, losses
+    after = jnp.arange(length, dtype=state.step.dtype)
+    numbers = state.step + after.reshape(length, *[1] * state.step.ndim)
+    return jax.lax.scan(one, state, numbers, unroll=unroll)
 
 
 def _on_each_device(

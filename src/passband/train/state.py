@@ -49,9 +49,8 @@ def advance(
     optimiser: optax.GradientTransformation,
     number: Int[Array, ""],
     axis: str | None = None,
-) -> tuple[State, Int[Array, ""], Float[Array, "*members"]]:
-    """One step of gradient descent: the state after it, the number of the next step,
-    and the loss before it.
+) -> tuple[State, Float[Array, "*members"]]:
+    """One step of gradient descent.
 
     A run whose loss or gradient is not finite stays at its last finite state from then
     on, by a select, so that its neighbours in a population are not touched. The batch
@@ -61,10 +60,8 @@ def advance(
     own gradient; if one of them is not finite, all stay.
 
     Args:
-        number: the step's, which is `state.step` while all is well. It does not wait
-            for the update, so that a GPU draws and encodes the next batch beside the
-            backward pass, and it waits for the gradient of the last bias, with which
-            that begins: nothing is gained by having many batches at once.
+        number: the step's, which is `state.step` while all is well; a counter that
+            waits for no gradient, so that a GPU need not either to draw a batch.
         axis: of a mesh whose devices share the batch: each draws its own part, and all
             take the mean of their losses and gradients.
     """
@@ -88,11 +85,10 @@ def advance(
         finite = jnp.isfinite(loss) & jnp.isfinite(square)
         updates, moments = optimiser.update(grads, moments, params)
         moved = jax.tree.map(lambda p, u: p + scale * u, params, updates)
-        never = jax.tree.leaves(grads.mlp.biases)[-1][0] < -jnp.inf
-        return moved, moments, loss, finite, never
+        return moved, moments, loss, finite
 
     take = jax.vmap(step) if many else step
-    moved, moments, loss, finite, never = take(params, fixed, state.moments)
+    moved, moments, loss, finite = take(params, fixed, state.moments)
     alive = (state.stopped < 0) & jnp.all(finite)
 
     def keep(new, old):
@@ -108,6 +104,5 @@ def advance(
             state.rate,
             jnp.where(alive | (state.stopped >= 0), state.stopped, state.step),
         ),
-        number + 1 + jnp.any(never),
         loss,
     )
