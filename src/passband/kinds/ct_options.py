@@ -138,6 +138,6 @@ class CTOptions(InstrumentOptions):
         object.__setattr__(self, "rows", rows)
         if self.each_row and self.simulate is not None:
             raise InputError(
-                "`each_row` takes a scan apart and `simulate` makes one; `rows` are those "
-                "of a simulated volume"
+                "`each_row` takes a scan apart and `simulate` makes one; `rows` are "
+                "those of a simulated volume"
             )
