@@ -48,7 +48,7 @@ from passband.train.set_folder import SetFolder
 
 ENOUGH = 35.0
 """dB, the mean that a set must have."""
-FITS = {32: (64, 75, 1024, 1e-2, 6.0), 128: (128, 130, 4096, 5e-3, 10.0)}
+FITS = {32: (64, 75, 1024, 1e-2, 6.0), 128: (128, 120, 4096, 5e-3, 10.0)}
 """Of each side of a picture: width and frequencies, steps, pixels a step, rate, sigma;
 chosen on the training pictures of Natural (docs/many.md)."""
 

@@ -18,7 +18,7 @@ from passband.forward.kspace import KSpace, crop
 from passband.ops.without_autotune import jit_without_autotune
 from passband.paper import ct_study, image_study, mri_study, nerf_study, shape_study
 from passband.paper.item import Preset
-from passband.paper.study import chunk_length
+from passband.paper.training import chunk_length
 from passband.tasks.ct import ct_task
 from passband.tasks.metrics import psnr
 from passband.tasks.mri import MriTask

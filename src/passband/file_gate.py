@@ -11,12 +11,9 @@ import contextvars
 import functools
 import importlib
 import io
-import logging
 import math
 import os
 import stat
-import threading
-import warnings
 import zipfile
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -26,6 +23,7 @@ import numpy as np
 
 from .errors import InputError, one_line
 from .json_text import from_json
+from .quiet import without_chatter
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,8 +39,6 @@ LONGEST_TEXT = 256 * 2**20
 """Bytes of a text file, which takes several times that when it is read."""
 LONGEST_JSON = 64 * 2**20
 _MOST_MEMBERS = 10_000  # files in an NPZ archive
-_LOGS = ("tifffile", "nibabel", "nibabel.global", "trimesh", "PIL", "pydicom")
-_NOBODY = logging.NullHandler()
 _room: contextvars.ContextVar[int | None] = contextvars.ContextVar("room", default=None)
 _kinds = {
     stat.S_ISDIR: "is a folder",
@@ -116,7 +112,7 @@ def _check_plain(path: AnyPath, found: os.stat_result, what: str) -> None:
 def decoding(path: AnyPath, what: str) -> Iterator[None]:
     """Whatever is raised on the bytes of a file becomes one `InputError`."""
     try:
-        with _without_chatter():
+        with without_chatter():
             yield
     except InputError:
         raise
@@ -139,55 +135,6 @@ def _said(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"it lacks {one_line(error)}"
     return one_line(error) if str(error).strip() else type(error).__name__
-
-
-@contextlib.contextmanager
-def _without_chatter() -> Iterator[None]:
-    """Keep other libraries' logs and warnings from the terminal."""
-    logs = [logging.getLogger(name) for name in _LOGS]
-    before = [(log.disabled, log.propagate) for log in logs]
-    try:
-        for log in logs:
-            # What those below it say ends here, with nobody.
-            log.disabled, log.propagate = True, False
-            log.addHandler(_NOBODY)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for log, (disabled, propagate) in zip(logs, before, strict=True):
-            log.disabled, log.propagate = disabled, propagate
-            if not disabled:  # else it is quiet already, in a reader around this one
-                log.removeHandler(_NOBODY)
-
-
-_muted, _mute_lock, _kept_stderr = 0, threading.Lock(), -1
-
-
-@contextlib.contextmanager
-def without_stderr() -> Iterator[None]:
-    """Keep what a C library prints past Python from the terminal, while it decodes."""
-    _mute(1)
-    try:
-        yield
-    finally:
-        _mute(-1)
-
-
-def _mute(change: int) -> None:
-    """Point descriptor 2 at nothing while anybody asks for it, from any thread."""
-    global _muted, _kept_stderr
-    with _mute_lock, contextlib.suppress(OSError):  # a process may have no stderr
-        _muted += change
-        if change > 0 and _muted == 1:
-            _kept_stderr = os.dup(2)
-            nothing = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nothing, 2)
-            os.close(nothing)
-        elif not _muted and _kept_stderr >= 0:
-            os.dup2(_kept_stderr, 2)
-            os.close(_kept_stderr)
-            _kept_stderr = -1
 
 
 @contextlib.contextmanager

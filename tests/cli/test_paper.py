@@ -23,6 +23,7 @@ from passband.paper.item import (
     judge,
 )
 from passband.plot.style import new_figure
+from passband.train.work import Work
 
 
 @dataclasses.dataclass
@@ -102,8 +103,8 @@ def test_a_run_leaves_its_files_and_prints_the_claims(items, out, tmp_path, caps
 def test_what_was_trained_is_told_with_its_speed(
     items, out, tmp_path, monkeypatch, capsys
 ):
-    counts = iter([10**15, 3 * 10**15])
-    monkeypatch.setattr("passband.cli.paper_run.counted", lambda: next(counts))
+    counts = iter([Work(10**15), Work(3 * 10**15)])
+    monkeypatch.setattr("passband.paper.stopwatch.work_done", lambda: next(counts))
     assert main(["paper", "run", "fig8", *out]) == 0
     assert "TFLOP/s)" in capsys.readouterr().out.splitlines()[0]
     told = json.loads((tmp_path / "smoke" / "fig8.json").read_text())["provenance"]
@@ -189,7 +190,7 @@ def test_companions_are_listed_and_run_when_asked_for(items, out, monkeypatch, c
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "all, draw ID..., report or readme, not nothing"),
+        ([], "draw ID..., judge ID..., report or readme, not nothing"),
         (["plot"], "not `plot`"),
         (["run"], "`passband paper run` needs an ID"),
         (["all", "fig8"], "`passband paper all` takes no ID, but got `fig8`"),
@@ -327,10 +328,41 @@ def test_all_ends_with_a_page_about_all(items, out, tmp_path, capsys):
     assert main(["paper", "all", *out]) == 2
     page = (tmp_path / "smoke" / "report.html").read_text()
     assert page.count("<section") == 3 and "1 of 3" in page
+    noted = json.loads((tmp_path / "smoke" / "all.json").read_text())["commands"]
+    assert len(noted) == 1 and noted[0]["ran"] == ["fig8", "fig9"]
+    spent = [json.loads((tmp_path / "smoke" / f"{id}.json").read_text())["provenance"]
+             for id in noted[0]["ran"]]  # fmt: skip
+    assert noted[0]["seconds"] >= sum(p["seconds"] for p in spent) - 0.1
+    assert f"{noted[0]['seconds']:.0f} s" in page and "Start to report" in page
+    assert all(
+        sum(p["phases"].values()) == pytest.approx(p["seconds"], abs=0.1) for p in spent
+    )
+    main(["paper", "all", "--resume", *out])
+    noted = json.loads((tmp_path / "smoke" / "all.json").read_text())["commands"]
+    assert [command["kept"] for command in noted] == [[], ["fig8", "fig9"]]
     assert main(["paper", "report", "--json", *out]) == 0
     path = tmp_path / "smoke" / "report.html"
     said = capsys.readouterr().out.splitlines()[-1]
     assert json.loads(said) == {"report": str(path)}
+
+
+def test_judge_works_out_claims_from_what_is_stored(items, out, tmp_path, capsys):
+    assert main(["paper", "run", "fig9", *out]) == 0
+    path = tmp_path / "smoke" / "fig9.json"
+    before = json.loads(path.read_text())
+    assert main(["paper", "judge", "fig9", *out]) == 2
+    assert "`fig9` cannot be judged from what is stored" in capsys.readouterr().err
+    items["fig9"].judged = lambda outcome, preset: [
+        judge("they are three", len(outcome.arrays["x"]) == 3, "3"),
+        judge("no claim of the paper", False, "", aside=True),
+    ]
+    assert main(["paper", "judge", "fig9", *out]) == 0
+    said, after = capsys.readouterr().out, json.loads(path.read_text())
+    assert "pass  they are three" in said and "(no)  no claim of the paper" in said
+    assert (before["verdict"], after["verdict"]) == ("differs", "reproduced")
+    assert after["numbers"] == before["numbers"] and items["fig9"].runs == 1
+    assert after["provenance"].pop("judged anew")["version"]
+    assert after["provenance"] == before["provenance"]
 
 
 def test_seeds_run_an_item_with_other_keys(items, out, tmp_path, monkeypatch, capsys):

@@ -1,5 +1,7 @@
 """Fig. 4: the keys of 2020, what counts as one curve, and the claims."""
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
@@ -96,8 +98,35 @@ def test_a_dense_mapping_that_is_better_is_a_difference():
     for level in (best, best / 2):
         found = {"test": errors, "dense_test": np.tile(level * spread, (3, 1))}
         verdicts.append([c.verdict for c in fig4._claims(found, curves, ())])
-    assert verdicts[0] == ["reproduced"] * 3 + ["not comparable"]
-    assert verdicts[1][1] == "differs"
+    no, yes, other = "not comparable", "reproduced", "differs"
+    assert verdicts[0] == [yes, no, yes, no, yes]
+    assert verdicts[1] == [yes, no, yes, no, other]
+
+
+@pytest.mark.parametrize(("better", "verdict"), [(1.2, "reproduced"), (1.4, "differs")])
+def test_a_match_is_what_the_printed_plot_shows(better: float, verdict: str):
+    """Printed, the bottom lies at 1, 0.9 and 1.09 times the dense error."""
+    widths, errors = (a.reshape(1, 4, 9, 4).repeat(3, axis=0) for a in dots(0, 0, 0, 0))
+    curves = [fit_curve(a, b) for a, b in zip(widths, errors, strict=True)]
+    ratios = zip(curves, (1, 0.9, better), strict=True)
+    level = np.array([[curve.lowest()[1] / ratio] for curve, ratio in ratios])
+    found = {"test": errors, "dense_test": level * np.array([0.9, 1.0, 1.0, 1.1])}
+    numbers = fig4._numbers(found, curves, comparable=True)
+    _, match, *_, bars = fig4._claims(found, curves, numbers)
+    assert match.verdict == verdict and not match.aside and bars.aside
+    assert f"alpha 1.5: {better:.2f}, printed 1.09" in match.detail
+
+
+def test_what_was_read_off_the_plot_is_drawn_beside_a_full_run(outcome: Outcome):
+    full = [dataclasses.replace(n, comparable=True) for n in outcome.numbers]
+    both = dataclasses.replace(outcome, numbers=tuple(full))
+    (figure,) = fig4.ITEM.draw(both).values()
+    for axes, floor, dense in zip(
+        figure.axes, (6e-3, 9e-5, 6e-7), (6e-3, 1e-4, 5.5e-7), strict=True
+    ):
+        lines = {line.get_label(): line for line in axes.get_lines()}
+        assert np.asarray(lines["Lowest, printed"].get_ydata()) == pytest.approx(floor)
+        assert np.asarray(lines["Dense, printed"].get_ydata()) == pytest.approx(dense)
 
 
 def test_readings_are_held_to_15_percent():

@@ -1,10 +1,13 @@
 """What the image items share, and a small run of each."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from passband.cli.main import main
 from passband.data.standins import standin_images
+from passband.domain import grid_coords
 from passband.paper import published, registry
 from passband.paper.fig6 import SETTINGS as FIG6_SETTINGS
 from passband.paper.fig6 import features_needed
@@ -19,8 +22,8 @@ from passband.paper.image_study import (
 )
 from passband.paper.item import Item, Number, Outcome, Preset
 from passband.paper.packed_pictures import packed, unpacked
-from passband.paper.study import Run, chunk_length, draw_fields
-from passband.paper.tables import Curve, near_the_best
+from passband.paper.sweeps import Curve, near_the_best
+from passband.paper.training import Run, chunk_length, draw_fields
 from passband.plot.style import new_figure
 from passband.train.work import counted
 
@@ -35,6 +38,26 @@ def test_scores_are_those_of_the_task():
         ours = trained.test[k], trained.train[k], trained.all[k]
         names = "psnr_test", "psnr_train", "psnr"
         assert ours == pytest.approx([found[name] for name in names], abs=1e-3)
+
+
+@pytest.mark.parametrize("word", ["gaussian:10,m=256", "positional:6,m=256"])
+def test_table3s_features_are_those_of_2020_in_their_order(word: str):
+    """Protocol 1.2 and 1.3 in float64: x is the column, sines stand before cosines; for
+    positional, all of x before all of y."""
+    [field] = draw_fields([Run(0, word)], d=2, out=3, width=8, output="sigmoid")
+    if word.startswith("gaussian"):
+        with jax.threefry_partitionable(False):
+            B = 10 * np.asarray(jax.random.normal(jax.random.PRNGKey(10), (256, 2)))
+    else:
+        f = 2.0 ** np.linspace(0, 6, 128) - 1
+        B = np.concatenate([np.outer(f, [1, 0]), np.outer(f, [0, 1])])
+    row, column = np.divmod(np.array([5, 3 * 512 + 7, 511 * 512 + 510]), 512)
+    phase = 2 * np.pi * np.stack([column, row], -1) / 512 @ B.T.astype(float)
+    coords = grid_coords(jnp.asarray(512 * row + column), (512, 512))
+    ours = jax.vmap(field.encoding)(coords)
+    expected = np.concatenate([np.sin(phase), np.cos(phase)], -1)
+    # What is left is the frequencies' own rounding to float32, over 400 radians.
+    np.testing.assert_allclose(ours, expected, atol=5e-5)
 
 
 def test_one_key_of_2020_gives_frequencies_and_weights():

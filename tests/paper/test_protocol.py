@@ -11,7 +11,7 @@ from passband.paper import (
     shape_study,
 )
 from passband.paper.item import Preset
-from passband.paper.tables import Seeds
+from passband.paper.seeds import Seeds
 
 STUDIES = (image_study, shape_study, ct_study, mri_study, nerf_study)
 # Scales of protocol 1.4, rates of 1.5; the others are of sections 0.9 and 5 to 9.

@@ -10,6 +10,7 @@ from passband.errors import InputError
 from passband.paper import results
 from passband.paper.item import Number, Outcome, Preset, judge
 from passband.paper.results import Result, load, path_of, save
+from passband.train.work import Work
 
 OUTCOME = Outcome(
     numbers=(Number("a", 1.5, 1.25, 0.5), Number("b", None, float("nan"), None, False)),
@@ -136,6 +137,25 @@ def test_provenance_names_no_folder_of_this_machine():
 
 def test_provenance_says_how_much_was_trained_and_how_fast():
     found = results.provenance(
-        Outcome(), commit=None, command="", device="gpu", seconds=80.0, flop=4 * 10**15
+        Outcome(),
+        commit=None,
+        command="",
+        device="gpu",
+        seconds=80.0,
+        work=Work(4 * 10**15, steps=1000, seconds=40.0),
+        phases={"compile": 10.004, "train": 40.0},
     )
     assert (found["pflop"], found["tflops"]) == (4.0, 50.0)
+    assert (found["steps"], found["tflops of the steps"]) == (1000, 100.0)
+    assert found["phases"] == {"compile": 10.0, "train": 40.0}
+
+
+def test_a_commit_is_told_in_full_or_not_at_all(monkeypatch: pytest.MonkeyPatch):
+    told = results.commit_now.__wrapped__
+    monkeypatch.setenv("PASSBAND_COMMIT", "0123abc")
+    with pytest.raises(InputError, match=r"`PASSBAND_COMMIT` \(=0123abc\) must be"):
+        told()
+    monkeypatch.setenv("PASSBAND_COMMIT", "0123456789" * 4)
+    assert told() == "0123456789" * 4
+    monkeypatch.delenv("PASSBAND_COMMIT")
+    assert len(told() or "0" * 40) == 40

@@ -10,7 +10,6 @@ from passband.export.normals import Camera, mesh_normals
 from passband.paper import fig16, plan
 from passband.paper.item import Preset
 from passband.paper.shape_study import (
-    ITEMS,
     PAPER,
     POINTS,
     SMOKE,
@@ -18,6 +17,7 @@ from passband.paper.shape_study import (
     ShapeStudy,
     labelled,
 )
+from passband.paper.shape_tables import ITEMS
 from passband.paper.study import ROWS, Network
 from passband.train.work import counted
 

@@ -7,16 +7,9 @@ import pytest
 from passband.mappings import FourierFeatures
 from passband.paper import fig19
 from passband.paper.item import Preset
-from passband.paper.nerf_study import (
-    ITEMS,
-    ROTATED,
-    ROWS,
-    SWEPT,
-    all_live,
-    claims_of_rotated,
-    survivors,
-    turn_zx45,
-)
+from passband.paper.nerf_seeds import all_live, survivors
+from passband.paper.nerf_study import ROTATED, ROWS, SWEPT, turn_zx45
+from passband.paper.nerf_tables import ITEMS, claims_of_rotated
 from passband.words import parse_mapping
 
 TABLE, _, SWEEP, _ = ITEMS

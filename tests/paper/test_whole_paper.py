@@ -1,5 +1,7 @@
 """All 26 items: the plan, what is put together from others, the page, the readme."""
 
+import dataclasses
+import importlib
 import json
 import re
 from pathlib import Path
@@ -9,7 +11,7 @@ import pytest
 
 from passband.errors import InputError
 from passband.export.paper_report import Entry, Row, embedded, write_page
-from passband.paper import fig1, plan, registry, results, table1, table2
+from passband.paper import beside, fig1, plan, registry, results, table1, table2, whole
 from passband.paper.captions import CAPTIONS, REASONS
 from passband.paper.item import Assembled, Number, Outcome, Preset
 from passband.paper.readme_table import BEGIN, END, updated
@@ -183,9 +185,60 @@ def test_committed_results_can_be_read(preset: Preset):
     paths = sorted((RESULTS / preset.value).glob("*.json"))
     assert paths
     for path in paths:
+        if path.stem == whole.NAME:
+            assert whole.load(RESULTS, preset) is not None
+            continue
         registry.get_item(path.stem)
         results.load(RESULTS, preset, path.stem)
         assert path.with_suffix(".png").is_file()
+
+
+JUDGED = [id for id in (*registry.IDS, *registry.COMPANIONS)
+          if (RESULTS / "full" / f"{id}.json").is_file()]  # fmt: skip
+
+
+@pytest.mark.parametrize("id", JUDGED)
+def test_what_is_stored_gives_the_verdict_that_is_stored(id: str):
+    """`passband paper judge ID --preset full` makes them agree."""
+    stored = results.load(RESULTS, Preset.FULL, id)
+    claims = registry.get_item(id).judged(stored.outcome, Preset.FULL)
+    if claims is not None:  # details may differ in a last digit: arrays are float32
+        told, now = (
+            [(c.claim, c.verdict, c.aside) for c in of]
+            for of in (stored.outcome.claims, claims)
+        )
+        assert now == told
+
+
+def test_a_verdict_worked_out_anew_says_so_and_leaves_the_numbers(tmp_path: Path):
+    stored = results.load(RESULTS, Preset.FULL, "table6")
+    arrays = {
+        k: v + (k == "scores.none") * 20 for k, v in stored.outcome.arrays.items()
+    }
+    moved = dataclasses.replace(stored.outcome, arrays=arrays)
+    claims = registry.get_item("table6").judged(moved, Preset.FULL)
+    assert claims is not None and claims[0].verdict == "differs"
+    path = results.save(tmp_path, stored)
+    bytes_before = path.with_suffix(".npz").read_bytes()
+    anew = results.judged_anew(stored, claims)
+    results.save_claims(tmp_path, anew)
+    assert path.with_suffix(".npz").read_bytes() == bytes_before
+    back = json.loads(path.read_text())
+    was = json.loads((RESULTS / "full" / "table6.json").read_text())
+    assert back["verdict"] == "differs" and back["numbers"] == was["numbers"]
+    told = back["provenance"].pop("judged anew")
+    assert set(told) == {"version", "commit", "date"}
+    was["provenance"].pop("judged anew", None)
+    assert back["provenance"] == was["provenance"]
+
+
+def test_the_free_grid_is_no_row_of_table_6_and_does_not_decide():
+    stored = results.load(RESULTS, Preset.FULL, "table6").outcome
+    aside = [c for c in stored.claims if c.aside]
+    assert stored.verdict == "reproduced" and len(aside) == 2
+    assert "free grid" in aside[1].claim and aside[1].verdict == "differs"
+    counted = dataclasses.replace(aside[1], aside=False)
+    assert dataclasses.replace(stored, claims=(counted,)).verdict == "differs"
 
 
 def test_what_differs_in_full_has_its_reason():
@@ -201,6 +254,85 @@ def test_the_readme_agrees_with_the_results():
     assert updated(readme, RESULTS) == readme
 
 
+def test_every_number_of_the_readme_is_a_click_from_command_and_commit():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = set(re.findall(r"\]\(((?!https?:)[^)#]+)\)", readme))
+    assert all((ROOT / link).exists() for link in links)
+    full = [Path(link) for link in links if link.startswith("results/full/")]
+    for path in full:
+        if path.suffix == ".json" and path.stem != whole.NAME:
+            told = json.loads((ROOT / path).read_text())["provenance"]
+            assert told["command"].startswith(f"passband paper run {path.stem} ")
+            assert re.fullmatch("[0-9a-f]{6,40}", told["commit"]), path
+    assert {path.stem for path in full} >= {f"table{k}" for k in (1, 3, 4, 5, 6, 7)}
+    # Of a benchmark's numbers, the command and the commit stand on its own page.
+    page = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    benchmarks = [Path(link).name for link in links if "benchmarks/results" in link]
+    assert len(benchmarks) == 6
+    for name in benchmarks:
+        assert re.search(
+            rf"\[{name}\]\(results/{name}\) \| `.*` \| `[0-9a-f]{{40}}`", page
+        )
+
+
+def test_what_stands_beside_the_tables_is_what_was_measured(monkeypatch):
+    """`python benchmarks/paper_beside.py` makes them agree."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    made = importlib.import_module("paper_beside").packaged()
+    assert made == json.loads((ROOT / "src/passband/paper/beside.json").read_text())
+    rows = json.loads((ROOT / made["modern"]["from"]).read_text())
+    measured = {(r["task"], r["value"]) for r in rows if r["recipe"] == "modern"}
+    for row in beside.modern().values():
+        assert row.value in {value for _, value in measured}
+    assert list(beside.modern()) == list(table1.COLUMNS)
+
+
+def test_modern_stands_beside_each_table_and_apart(tmp_path: Path):
+    told = {id: beside.modern_line(id) for id in registry.IDS}
+    assert [id for id in told if told[id]] == [f"table{k}" for k in (1, 3, 4, 5, 6, 7)]
+    for line in filter(None, told.values()):
+        assert line.startswith("Apart from the reproduction")
+    assert "2D CT, Shepp 32.60" in told["table5"] and "Lego" not in told["table5"]
+
+
+def test_the_wall_clock_is_of_the_commands_that_made_the_results(tmp_path: Path):
+    def noted(seconds: float, kept: list[str]) -> whole.Whole:
+        one = whole.Command(
+            "passband paper all", "c", "d", "cpu", seconds, ["fig2"], kept
+        )
+        whole.note(tmp_path, Preset.SMALL, one)
+        found = whole.load(tmp_path, Preset.SMALL)
+        assert found is not None
+        return found
+
+    assert whole.load(tmp_path, Preset.SMALL) is None
+    assert noted(50.0, []).seconds == 50.0
+    taken_up = noted(20.0, ["fig3"])
+    assert (taken_up.seconds, taken_up.told) == (70.0, " in 2 commands")
+    assert noted(60.0, []).seconds == 60.0  # nothing was kept: it stands alone
+    results.path_of(tmp_path, Preset.SMALL, whole.NAME).write_text("{")
+    assert whole.load(tmp_path, Preset.SMALL) is None
+
+
+@pytest.mark.parametrize(("moves", "decides"), [(0.1, False), (0.2, True)])
+def test_table3_is_held_to_what_rounding_moves_where_that_is_more(
+    moves: float, decides: bool, monkeypatch: pytest.MonkeyPatch
+):
+    item = registry.get_item("table3")
+    stored = results.load(RESULTS, Preset.FULL, "table3").outcome
+    arrays = {**stored.arrays, "natural.gaussian": np.full(16, 25.57 + 0.18)}
+    told = {"rounding moves a mean of 16 by": moves}
+    monkeypatch.setattr(
+        beside, "rounding", lambda row, column: told if row == "gaussian" else None
+    )
+    found = item.judged(dataclasses.replace(stored, arrays=arrays), Preset.FULL)
+    assert found is not None
+    asked, rounding = [c for c in found if c.claim.startswith("natural, gaussian")]
+    assert (asked.verdict, asked.aside) == ("differs", decides)
+    assert rounding.aside is not decides
+    assert rounding.verdict == ("reproduced" if decides else "differs")
+
+
 def test_the_readmes_table_follows_the_results(tmp_path: Path):
     readme = f"before\n{BEGIN}\nold\n{END}\nafter\n"
     number = Number("none natural", 19.32, 19.239)
@@ -209,7 +341,7 @@ def test_the_readmes_table_follows_the_results(tmp_path: Path):
     text = updated(readme, tmp_path)
     assert text.startswith("before\n") and text.endswith("\nafter\n")
     assert "| none | 19.24 (19.32) | – (18.40) |" in text and "old" not in text
-    assert "not comparable: table3; not run yet: table1, table2, table4" in text
+    assert "not comparable: [table3](results/full/table3.json); not run yet: t" in text
     assert updated(text, tmp_path) == text
     with pytest.raises(InputError, match="needs the lines"):
         updated("no marks", tmp_path)
@@ -224,26 +356,31 @@ def test_the_page_stands_alone_and_says_all(tmp_path: Path):
         claims=[("differs", "a < b", "1 > 0"), ("reproduced", "c", "2")],
         rows=[Row("PSNR", 25.57, 25.5, 0.25, True), Row("x", 3.0, None, None, False),
               Row("ours alone", None, 1.0, None, True)],
+        asides=[("differs", "free grid", "3 < 4")],
         notes=("A note.",), settings={"width": 256},
         origin={"seconds": 61.0, "commit": "0123456789abcdef", "device": "cpu",
-                "pflop": 17.5, "tflops": 286.9, "data": {"natural": "f" * 64}},
+                "pflop": 17.5, "tflops": 286.9, "data": {"natural": "f" * 64},
+                "phases": {"compile": 5.25, "train": 40.0}},
+        beside="Today's recipe.", source="fig4.json",
     )  # fmt: skip
     other = Entry("table2", "Draws", "B", "not run")
-    write_page(tmp_path / "report.html", [other, entry], "full")
+    write_page(tmp_path / "report.html", [other, entry], "full", wall="70 s")
     page = (tmp_path / "report.html").read_text()
     assert not re.search(
-        r"""(?:src|href)=["'](?!data:|#)|url\(|<script|@import""", page
+        r"""src=["'](?!data:)|href=["'](?!#|fig4.json)|url\(|<script|@import""", page
     )
     assert "default-src 'none'" in page
-    assert "0 of 2" in page and page.count("<li class=") == 2 + 2
+    assert "0 of 2" in page and page.count("<li class=") == 2 + 3
     anchors = re.findall('<(?:section|details) id="(.*?)"', page)
     assert anchors == ["table2", "fig4"]
     index = page[page.index("<nav") : page.index("</nav>")]
     assert re.findall('href="#(.*?)"', index) == anchors
     assert all(page.count(f'href="#{name}"') == 2 for name in anchors)
     for text in ("Fig. 4", "Width &lt;matters&gt;", "One. Two.", "Because.", "−0.07",
-                 "In italics: not comparable", "A note.", "1 min 1 s",
-                 "commit 0123456789", "17.5 PFLOP of training", "287 TFLOP/s",
+                 "In italics: not comparable", "A note.", "Judged apart", "1 min 1 s",
+                 "commit 0123456789abcdef", 'href="fig4.json"', "Today&#x27;s recipe.",
+                 "of it compile 5.25 s, train 40 s", "Start to report", "70 s",
+                 "17.5 PFLOP of training", "287 TFLOP/s",
                  "natural ffffffffffff", "1 of 2 claims"):  # fmt: skip
         assert text in page, text
 
@@ -268,7 +405,9 @@ def test_the_page_of_full_runs(tmp_path: Path):
     page = write_paper_report(tmp_path, Preset.FULL).read_text()
     assert page.count("<section") == 26 and page.count("<img") == 1
     assert "fig7.json` is no JSON" in page and "How far a seed moves Table 3" in page
-    assert REASONS["table3"].replace("'", "&#x27;") in page
+    content = json.loads((RESULTS / "full" / "table3.json").read_text())
+    told = REASONS["table3"].replace("'", "&#x27;") in page
+    assert told == (content["verdict"] == "differs")
     content = json.loads((RESULTS / "full" / "fig2.json").read_text())
     for claim in content["claims"]:
         assert claim["claim"].replace("<", "&lt;").replace("'", "&#x27;") in page

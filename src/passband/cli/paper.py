@@ -1,6 +1,7 @@
 """`passband paper`: the paper's tables and figures, run, checked, drawn, reported."""
 
 import dataclasses
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,8 @@ from .options import Output
 if TYPE_CHECKING:
     from ..paper.item import Item, Preset
 
-ACTIONS = ("list", "run", "all", "draw", "report", "readme")
+ACTIONS = ("list", "run", "all", "draw", "judge", "report", "readme")
+NEED_IDS = ("run", "draw", "judge")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +24,9 @@ class Options(Output):
     """The paper's tables and figures: list, run ID..., all, draw ID..., report."""
 
     words: Sequence[str] | None = argument(
-        "list; run ID...; all; draw ID... (again, from the results on disk); report "
-        "(one page of all results); readme (README.md's tables from the full results)",
+        "list; run ID...; all; draw ID..., judge ID... (again, from the results on "
+        "disk); report (one page of all results); readme (README.md's tables from the "
+        "full results)",
         metavar="ACTION",
         many=True,
         default=None,
@@ -54,6 +57,7 @@ class Options(Output):
 def run(options: Options, given: set[str]) -> int:
     """Do what the words ask for."""
     del given
+    begun = time.perf_counter()
     action, ids = _words(options)
     console = Console(json=options.json, quiet=options.quiet)
     folder = Path(options.out)
@@ -79,9 +83,9 @@ def run(options: Options, given: set[str]) -> int:
         return list_items(items, folder, preset, options)
     if options.seeds is not None:
         items = _with_seeds(items, options.seeds)
-    if action != "draw":
+    if action in ("run", "all"):
         items = plan.in_order(items)
-    return _run(items, preset, folder, console, options, action)
+    return _run(items, preset, folder, console, options, action, begun)
 
 
 def _words(options: Options) -> tuple[str, list[str]]:
@@ -89,13 +93,13 @@ def _words(options: Options) -> tuple[str, list[str]]:
     if not words or words[0] not in ACTIONS:
         found = f"`{words[0]}`" if words else "nothing"
         raise InputError(
-            "`passband paper` takes list, run ID..., all, draw ID..., report or "
-            f"readme, not {found}"
+            "`passband paper` takes list, run ID..., all, draw ID..., judge ID..., "
+            f"report or readme, not {found}"
         )
     action, ids = words[0], words[1:]
-    if action not in ("run", "draw") and ids:
+    if action not in NEED_IDS and ids:
         raise InputError(f"`passband paper {action}` takes no ID, but got `{ids[0]}`")
-    if action in ("run", "draw") and not ids:
+    if action in NEED_IDS and not ids:
         raise InputError(f"`passband paper {action}` needs an ID, such as `fig2`")
     return action, ids
 
@@ -118,6 +122,7 @@ def _run(
     console: Console,
     options: Options,
     action: str,
+    begun: float,
 ) -> int:
     from .paper_pages import report
     from .paper_run import Runs
@@ -126,6 +131,8 @@ def _run(
     try:
         if action == "draw":
             runs.draw(items)
+        elif action == "judge":
+            runs.judge(items)
         else:
             runs.run(items)
     except KeyboardInterrupt:
@@ -133,7 +140,7 @@ def _run(
             console.error(f"passband: stopped; {runs.how_to_go_on()}")
         raise
     if action == "all" and runs.results and not runs.broken_disk:
-        report(folder, preset, console, aside=True)
+        report(folder, preset, console, aside=True, ready=lambda: runs.note(begun))
     if options.json:
         content = {
             "preset": preset.value,

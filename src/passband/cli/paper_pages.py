@@ -1,5 +1,6 @@
 """`passband paper report` and `passband paper readme`: pages made from the results."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import InputError
@@ -8,12 +9,18 @@ from .console import Console
 
 
 def report(
-    folder: Path, preset: Preset, console: Console, *, aside: bool = False
+    folder: Path,
+    preset: Preset,
+    console: Console,
+    *,
+    aside: bool = False,
+    ready: Callable[[], None] | None = None,
 ) -> int:
-    """Write report.html; `aside` where the command was run for something else."""
+    """Write report.html; `aside` where the command was run for something else, `ready`
+    called when nothing but the writing is left."""
     from ..paper.report import write_paper_report
 
-    path = write_paper_report(folder, preset)
+    path = write_paper_report(folder, preset, ready)
     if aside:
         console.say(f"wrote {path}")
     else:

@@ -12,11 +12,11 @@ from typing import Any
 
 from ..data.store import check
 from ..errors import InputError
-from ..paper import results
-from ..paper.item import Assembled, Item, Outcome, Preset
+from ..paper import plan, results, whole
+from ..paper.item import Assembled, Item, Preset
 from ..paper.results import Result
+from ..paper.stopwatch import Stopwatch
 from ..train.device import device_name
-from ..train.work import counted
 from .console import Console
 from .paper_text import beside, described
 
@@ -45,6 +45,8 @@ class Runs:
         self.whole = whole
         """Whether one item's failure must not cost the others' hours."""
         self.results: list[Result] = []
+        self.ran: list[str] = []
+        self.kept: list[str] = []
         self.skipped: dict[str, str] = {}
         self.broken, self.broken_disk = False, False
 
@@ -70,12 +72,23 @@ class Runs:
                 self.console.say(f"drew {path}")
             self._tell(item, results.load(self.folder, self.preset, item.id))
 
+    def judge(self, items: list[Item]) -> None:
+        """Work out their verdicts again from their results, which stay as they are."""
+        for item in items:
+            self._tell(item, results.judge_again(self.folder, self.preset, item))
+
     def how_to_go_on(self) -> str:
         """What is kept after a stop, and the command that does the rest."""
         command = f"passband paper all --preset {self.preset.value} --resume"
         if self.folder != Path("results"):
             command += f" --out {shlex.quote(str(self.folder))}"
         return f"{len(self.results)} items are finished and kept; `{command}` goes on"
+
+    def note(self, begun: float) -> None:
+        """Write down what all of it has taken since `begun`."""
+        seconds = time.perf_counter() - begun
+        done = whole.command(self.preset, self.ran, self.kept, seconds, device_name())
+        whole.note(self.folder, self.preset, done)
 
     def _collect(
         self, drawings: "deque[tuple[Item, Future[list[Path]]]]", *, wait: bool
@@ -111,45 +124,34 @@ class Runs:
 
     def _result(self, item: Item) -> Result:
         if self.resume and (kept := self._kept(item)) is not None:
-            self.console.say(f"{item.id}: already there")
+            at = str(kept.provenance.get("commit"))[:10]
+            self.console.say(f"{item.id}: already there, of commit {at}")
+            self.kept.append(item.id)
             return kept
         progress, preset = self.console.say, self.preset
-        begun, commit = time.perf_counter(), results.commit_now()
-        before = counted()
+        watch = Stopwatch()
         progress(f"{item.id}: {item.title} ({preset.value})")
         data = {}
         if preset is Preset.FULL:
             for name in item.needs:
                 check(name)  # before hours are spent on other bytes than the paper's
             data = results.fingerprints(item.needs)
-        outcome, parts = self._outcome(item)
-        options = f" --seeds {item.seeds}" if item.seeds else ""
-        origin = results.provenance(
-            outcome,
-            commit=commit,
-            command=f"passband paper run {item.id} --preset {preset.value}{options}",
-            device=device_name(),
-            seconds=time.perf_counter() - begun,
-            flop=counted() - before,
-            data=data,
-            parts=parts,
+        watch.data_checked()
+        outcome, parts = plan.run_or_assemble(
+            item,
+            preset,
+            self.folder,
+            lambda t: self.console.progress(f"{item.id}: {t}"),
         )
+        options = f" --seeds {item.seeds}" if item.seeds else ""
+        command = f"passband paper run {item.id} --preset {preset.value}{options}"
+        origin = watch.provenance(
+            outcome, command=command, device=device_name(), data=data, parts=parts
+        )
+        self.ran.append(item.id)
         result = Result(item.id, preset, outcome, origin)
         results.save(self.folder, result)
         return result
-
-    def _outcome(self, item: Item) -> tuple[Outcome, dict[str, Any]]:
-        if not isinstance(item, Assembled):
-            return item.run(
-                self.preset, lambda text: self.console.progress(f"{item.id}: {text}")
-            ), {}
-        found = {id: results.load(self.folder, self.preset, id) for id in item.parts}
-        parts = {
-            id: {key: part.provenance.get(key) for key in ("date", "commit")}
-            for id, part in found.items()
-        }
-        outcomes = {id: part.outcome for id, part in found.items()}
-        return item.assemble(outcomes, self.preset), parts
 
     def _kept(self, item: Item) -> Result | None:
         """The result on disk, if it is whole and of the data sets as they are now."""
@@ -162,10 +164,7 @@ class Runs:
         except InputError as error:
             self.console.warn(f"{error}; it runs again")
             return None
-        told = found.provenance.get("data") or {}
-        now = results.fingerprints(name for name in told if name in item.needs)
-        changed = [name for name in told if told[name] != now.get(name)]
-        if changed:
+        if changed := results.changed_data(found, item.needs):
             self.console.warn(
                 f"{item.id} was run on another `{changed[0]}` than this version "
                 "knows; it runs again"

@@ -9,13 +9,16 @@ from ..paper.item import Item, Number, Preset
 from ..paper.results import Result
 
 SIGNS = {"reproduced": "pass", "differs": "FAIL", "not comparable": "  - "}
+ASIDE = {"reproduced": "(ok)", "differs": "(no)", "not comparable": "  - "}
+"""Of claims that do not decide the verdict."""
 
 
 def described(item: Item, result: Result) -> str:
     """Claims as lines of pass and fail, then the numbers beside the printed ones."""
     lines = [_head(item, result)]
     for claim in result.outcome.claims:
-        lines.append(f"  {SIGNS[claim.verdict]}  {claim.claim}  [{claim.detail}]")
+        sign = ASIDE if claim.aside else SIGNS
+        lines.append(f"  {sign[claim.verdict]}  {claim.claim}  [{claim.detail}]")
     lines += _numbers(result.outcome.numbers)
     return "\n".join(lines) + "\n"
 

@@ -1,10 +1,8 @@
 """PNG and JPEG files, with all 16 bits of those PNGs that have them."""
 
-import contextlib
 import io
 import struct
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,8 @@ from jaxtyping import Shaped
 from PIL import Image as Pillow
 from PIL import ImageFile
 
-from ..file_gate import check_cost, read_bytes, reader, without_stderr
+from ..file_gate import check_cost, read_bytes, reader
+from ..quiet import any_size, without_stderr
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _LONGEST = 2**32  # bytes of a packed picture
@@ -41,17 +40,6 @@ def check_pixels(
     each = 4 + 2 * len(image.getbands()) * (3 if deep else 1)
     claims = f"{image.width} x {image.height} pixels"
     check_cost(path, size + each * image.width * image.height, size, claims)
-
-
-@contextlib.contextmanager
-def any_size() -> Iterator[None]:
-    """Pillow's own limit is a number of pixels; the gate's is memory, and can be
-    raised."""
-    before, Pillow.MAX_IMAGE_PIXELS = Pillow.MAX_IMAGE_PIXELS, None
-    try:
-        yield
-    finally:
-        Pillow.MAX_IMAGE_PIXELS = before
 
 
 def _open(data: bytes) -> ImageFile.ImageFile:

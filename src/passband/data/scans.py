@@ -24,14 +24,13 @@ from ..file_gate import (
     open_file,
     read_npz,
     reader,
-    without_stderr,
 )
+from ..quiet import any_size, without_stderr
 from . import hdf5
 from .arrays import read_npy
 from .ct_geometry import UNITS
 from .images import read_image
 from .matlab import read_matlab
-from .raster import any_size
 
 SUFFIXES = (".npy", ".npz", ".h5", ".hdf5", ".hdf", ".nxs", ".mat", ".tif", ".tiff")
 NAMES: dict[str, tuple[str, ...]] = {

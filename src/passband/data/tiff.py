@@ -12,8 +12,9 @@ from jaxtyping import Shaped
 from PIL import Image as Pillow
 
 from ..errors import InputError
-from ..file_gate import check_cost, map_part, open_file, reader, without_stderr
-from .raster import any_size, oriented, pillow_pixels
+from ..file_gate import check_cost, map_part, open_file, reader
+from ..quiet import any_size, without_stderr
+from .raster import oriented, pillow_pixels
 
 _GREY_INVERTED, _GREY, _RGB, _PALETTE = 0, 1, 2, 3  # TIFF's photometric types
 _KNOWN = (_GREY_INVERTED, _GREY, _RGB, _PALETTE)

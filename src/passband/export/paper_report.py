@@ -53,6 +53,8 @@ h3 { font-size: 1rem; margin: 1.5rem 0 0.25rem; }
 .numbers .aside td, .numbers .aside th { color: var(--muted);
   font-style: italic; }
 .why { border-left: 4px solid #B42318; padding-left: 0.75rem; }
+.beside { border: 1px dashed var(--rule); padding: 0.4rem 0.75rem; max-width: 46rem;
+  font-size: 0.92rem; color: var(--muted); }
 .notes { font-size: 0.92rem; padding-left: 1.2rem; max-width: 44rem; }
 details { margin: 0.75rem 0; } summary { cursor: pointer; color: var(--muted); }
 .origin { color: var(--muted); font-size: 0.85rem; overflow-wrap: anywhere; }
@@ -89,12 +91,18 @@ class Entry:
     """Why it differs."""
     claims: Sequence[tuple[str, str, str]] = ()
     """(verdict, claim, detail) each."""
+    asides: Sequence[tuple[str, str, str]] = ()
+    """The same of what the paper does not print: they do not decide the verdict."""
     rows: Sequence[Row] = ()
+    beside: str = ""
+    """A line about something else on the same data, kept apart."""
     notes: Sequence[str] = ()
     pictures: Sequence[bytes] = ()
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     origin: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     companions: "Sequence[Entry]" = ()
+    source: str = ""
+    """Where its JSON file is, as seen from the page."""
 
     @property
     def name(self) -> str:
@@ -106,14 +114,23 @@ class Entry:
 
 
 def write_page(
-    path: str | os.PathLike[str], entries: Sequence[Entry], preset: str
+    path: str | os.PathLike[str],
+    entries: Sequence[Entry],
+    preset: str,
+    *,
+    wall: str = "",
 ) -> None:
-    """Write the page; it fetches nothing, runs no script, and reads on paper too."""
-    body = [CSS, *_head(entries, preset), _matrix(entries)]
+    """Write the page; it fetches nothing, runs no script, and reads on paper too.
+
+    Args:
+        wall: what all of it took, from the command's start to this page.
+    """
+    body = [CSS, *_head(entries, preset, wall), _matrix(entries)]
     body.append(
         '<p class="note">An item is reproduced when at least one of its claims can be '
-        "judged and all such claims hold. A claim is not comparable where the run is "
-        "smaller than the paper's or other data stand in for the paper's.</p>"
+        "judged and all such claims hold; what the paper does not print is judged "
+        "apart and does not count. A claim is not comparable where the run is smaller "
+        "than the paper's or other data stand in for the paper's.</p>"
     )
     for entry in entries:
         body += _section(entry)
@@ -140,7 +157,7 @@ def embedded(path: Path) -> bytes:
     return min(stream.getvalue(), content, key=len)
 
 
-def _head(entries: Sequence[Entry], preset: str) -> list[str]:
+def _head(entries: Sequence[Entry], preset: str, wall: str) -> list[str]:
     count = {word: sum(e.verdict == word for e in entries) for word in SIGNS}
     ran = [e for e in entries if e.origin]
     seconds = sum(float(e.origin.get("seconds") or 0) for e in ran)
@@ -148,11 +165,20 @@ def _head(entries: Sequence[Entry], preset: str) -> list[str]:
     dates = sorted(str(e.origin["date"]) for e in ran if e.origin.get("date"))
     facts = [("Reproduced", f"{count['reproduced']} of {len(entries)}", True)]
     facts += [(w.capitalize(), str(count[w]), False) for w in SIGNS if count[w]][1:]
-    facts += [("Preset", preset, False), ("Time of all", html.duration(seconds), False)]
+    facts.append(("Preset", preset, False))
+    if wall:
+        facts.append(("Start to report", wall, False))
+    facts.append(("Sum of the items", html.duration(seconds), False))
     if work := sum(float(e.origin.get("pflop") or 0) for e in ran):
         facts.append(("Training", f"{work:.3g} PFLOP", False))
     if devices:
         facts.append(("Device", ", ".join(devices), False))
+    commits = sorted({str(e.origin["commit"]) for e in ran if e.origin.get("commit")})
+    if commits:
+        one = ("Commit", commits[0][:10], False)
+        facts.append(
+            one if len(commits) == 1 else ("Commits", str(len(commits)), False)
+        )
     if dates:
         span = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
         facts.append(("Run", span, False))
@@ -218,16 +244,19 @@ def _content(entry: Entry) -> list[str]:
     for picture in entry.pictures:
         parts.append(html.picture(picture, f"{entry.name}: {entry.title}"))
     if entry.claims:
-        lines = [
-            f'<li class="{CLASSES[v]}" data-sign="{SIGNS[v]}">{html.escape(claim)} '
-            f"<small>{html.escape(detail)}</small></li>"
-            for v, claim, detail in entry.claims
-        ]
-        parts.append(f'<ul class="claims">{"".join(lines)}</ul>')
+        parts.append(_claims(entry.claims))
+    if entry.asides:
+        parts.append(
+            '<p class="note">Judged apart, of what the paper does not print; the '
+            "verdict does not hang on it:</p>"
+        )
+        parts.append(_claims(entry.asides))
     printed = [row for row in entry.rows if row.printed is not None]
     rest = [row for row in entry.rows if row.printed is None]
     if printed:
         parts.append(_numbers(printed))
+    if entry.beside:
+        parts.append(f'<p class="beside">{html.escape(entry.beside)}</p>')
     if rest:
         said = f"{len(rest)} more numbers, which the paper does not print"
         parts.append(f"<details><summary>{said}</summary>{_numbers(rest)}</details>")
@@ -235,11 +264,23 @@ def _content(entry: Entry) -> list[str]:
         lines = "".join(f"<li>{html.escape(note)}</li>" for note in entry.notes)
         parts.append(f"<h3>What to know</h3><ul class='notes'>{lines}</ul>")
     if entry.origin:
-        parts.append(f'<p class="origin">{html.escape(_origin(entry))}</p>')
+        link = ""
+        if entry.source:
+            link = f'<a href="{html.escape(entry.source)}">{entry.id}.json</a> · '
+        parts.append(f'<p class="origin">{link}{html.escape(_origin(entry))}</p>')
     if entry.settings:
         rows = html.table(html.flatten(entry.settings))
         parts.append(f"<details><summary>Settings</summary>{rows}</details>")
     return parts
+
+
+def _claims(claims: Sequence[tuple[str, str, str]]) -> str:
+    lines = [
+        f'<li class="{CLASSES[v]}" data-sign="{SIGNS[v]}">{html.escape(claim)} '
+        f"<small>{html.escape(detail)}</small></li>"
+        for v, claim, detail in claims
+    ]
+    return f'<ul class="claims">{"".join(lines)}</ul>'
 
 
 def _origin(entry: Entry) -> str:
@@ -255,12 +296,20 @@ def _origin(entry: Entry) -> str:
         elif key == "tflops":
             told.append(f"{value:.3g} TFLOP/s")
         elif key == "commit":
-            told.append(f"commit {str(value)[:10]}")
+            told.append(f"commit {value}")
+        elif key == "phases":
+            spent = ", ".join(f"{name} {s:.3g} s" for name, s in value.items())
+            told.append(f"of it {spent}")
+        elif key == "steps":
+            told.append(f"{value:,} steps of networks")
         elif key == "data":
             sums = ", ".join(f"{name} {str(sha)[:12]}" for name, sha in value.items())
             told.append(f"data (sha256) {sums}")
         elif key == "parts":
             told.append(f"put together from {', '.join(value)}")
+        elif key == "judged anew":
+            at = str(value.get("commit") or value.get("version"))[:10]
+            told.append(f"judged anew on {value.get('date')} at {at}")
         elif key in ("device", "command", "date"):
             told.append(str(value))
         else:

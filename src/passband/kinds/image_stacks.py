@@ -19,9 +19,12 @@ from .kind import Training
 from .options import ImageOptions
 from .shown import Shown
 
-AMONG_MANY = ((64**2, 64, 200, 5e-3), (256**2, 128, 300, 3e-3))
+AMONG_MANY = ((64**2, 64, 200, 5e-3), (256**2, 128, 400, 5e-3))
 """Pixels up to which so many channels, steps and such a rate of Muon are enough for a
 picture among many; docs/many.md has what they reach."""
+FEW_PIXELS = 4096
+"""Pixels that a step takes at least; of a larger picture among many it takes a quarter,
+since four such steps learn more than one of all pixels."""
 TOGETHER = 2**18
 """Pixels up to which pictures of a stack are judged together."""
 
@@ -49,7 +52,8 @@ class PicturesInStacks(InStacks):
         if size is None or "width" in given or not modern(asked):
             return asked
         _, width, steps, lr = size
-        usual = {"width": width, "steps": steps, "lr": lr}
+        batch = max(FEW_PIXELS, h * w // 4)
+        usual = {"width": width, "steps": steps, "lr": lr, "batch": batch}
         usual["mapping"] = f"{self.default_mapping()},m={width}"
         return dataclasses.replace(
             asked, **{k: v for k, v in usual.items() if k not in given}

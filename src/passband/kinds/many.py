@@ -126,8 +126,8 @@ def _stack_size(found: Ready) -> int:
     """Fields that a device trains together as fast as it can, if they fit."""
     most = CPU_MOST if jax.default_backend() == "cpu" else MOST
     many = max(16, STACK_POINTS // max(1, found.task.step_points))
-    network = found.kind.network(found.training)
-    shapes = eqx.filter_eval_shape(found.training.draw, network, jax.random.key(0))
+    draw, key = found.training.draw, jax.random.key(0)
+    shapes = eqx.filter_eval_shape(draw, found.network, key)
     each = bytes_of_run(shapes, found.task.microbatch_points)
     each += sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(found.task))
     devices = jax.local_device_count()
@@ -196,7 +196,7 @@ class _Runner:
     def _begin(self, one: Ready) -> tuple[Field, jax.Array]:
         """The field of an input before its first step, and the key of its batches; one
         object for all that begin alike."""
-        training, network = one.training, self.plan.network(one.kind, one.training)
+        training, network = one.training, one.network
         name = network, training
         if name not in self._drawn:
             if self.plan.own_mappings:

@@ -1,10 +1,11 @@
 """Inputs read ahead of the training, each as a task whose arrays are on the host."""
 
+import collections
 import contextlib
 import dataclasses
-import queue
-import threading
+import itertools
 from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
@@ -14,7 +15,7 @@ import numpy as np
 from ..errors import one_line
 from ..tasks.task import Task
 from .in_stacks import InStacks
-from .kind import Kind, Training
+from .kind import Kind, Network, Training
 from .many_inputs import Source
 from .many_plan import SetPlan
 
@@ -26,23 +27,24 @@ class Ready:
     source: Source
     kind: Kind
     training: Training
+    network: Network
     task: Task
     sha256: str
+    group: Any
+    """What is equal in inputs that train as one stack."""
 
-    @property
-    def group(self) -> Any:
-        """What is equal in inputs that train as one stack."""
-        leaves, structure = jax.tree.flatten(self.task)
-        shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
-        training, mapping = self.training, self.training.mapping
-        same = tuple(
-            getattr(training, f.name)
-            for f in dataclasses.fields(training)
-            if f.name not in ("mapping", "seed")
-        )
-        same += type(mapping), getattr(mapping, "m", None)  # scales may differ
-        network = self.kind.network(training)
-        return structure, shapes, same, dataclasses.replace(network, start=None)
+
+def _group(training: Training, network: Network, task: Task) -> Any:
+    leaves, structure = jax.tree.flatten(task)
+    shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+    mapping = training.mapping
+    same = tuple(
+        getattr(training, f.name)
+        for f in dataclasses.fields(training)
+        if f.name not in ("mapping", "seed")
+    )
+    same += type(mapping), getattr(mapping, "m", None)  # scales may differ
+    return structure, shapes, same, dataclasses.replace(network, start=None)
 
 
 class Failed(NamedTuple):
@@ -61,31 +63,22 @@ class Failed(NamedTuple):
 def read_ahead(
     sources: Sequence[Source], plan: SetPlan, ahead: int
 ) -> Generator[Ready | Failed]:
-    """The inputs in order, read by a thread that is at most so many ahead."""
-    line: queue.Queue[Ready | Failed | None] = queue.Queue(ahead)
-    stopped = threading.Event()
-
-    def put(item: Ready | Failed | None) -> bool:
-        while not stopped.is_set():
-            with contextlib.suppress(queue.Full):
-                line.put(item, timeout=0.1)
-                return True
-        return False
-
-    def work() -> None:
-        for source in sources:
-            if not put(ready(source, plan)):
-                return
-        put(None)
-
-    thread = threading.Thread(target=work, daemon=True, name="passband-reader")
-    thread.start()
-    try:
-        while (found := line.get()) is not None:
-            yield found
-    finally:
-        stopped.set()
-        thread.join()
+    """The inputs in order, read by a thread that is at most so many ahead. (Four are no
+    faster: decoders of pictures hold Python's lock.)"""
+    left = iter(sources)
+    with ThreadPoolExecutor(1, "passband-reader") as reader:
+        line = collections.deque(
+            reader.submit(ready, source, plan)
+            for source in itertools.islice(left, ahead)
+        )
+        try:
+            while line:
+                found = line.popleft().result()
+                for source in itertools.islice(left, 1):
+                    line.append(reader.submit(ready, source, plan))
+                yield found
+        finally:
+            reader.shutdown(cancel_futures=True)
 
 
 def ready(source: Source, plan: SetPlan) -> Ready | Failed:
@@ -98,7 +91,10 @@ def ready(source: Source, plan: SetPlan) -> Ready | Failed:
         if task is None:
             with on_host():
                 task = jax.tree.map(_host_array, kind.task(training))
-        return Ready(source, kind, training, task, kind.hashes(kind.options)[0])
+        network = plan.network(kind, training)
+        group = _group(training, network, task)
+        sha256 = kind.hashes(kind.options)[0]
+        return Ready(source, kind, training, network, task, sha256, group)
     except Exception as error:  # whatever it is, it costs this input alone
         return Failed(source, one_line(error))
 

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .image_study import STEPS, Run, load_pictures, scaled_word, train_runs
+from .image_study import STEPS, load_pictures, scaled_word, train_runs
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .packed_pictures import packed, predicted, unpacked
+from .training import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,8 @@ from ..plot.style import label_of
 from .image_study import ONE_PICTURE, SETS, STUDY, load_pictures, train_runs
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge, ordered
 from .packed_pictures import packed, predicted, unpacked
-from .study import ROWS, Run
+from .study import ROWS
+from .training import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

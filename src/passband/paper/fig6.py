@@ -7,9 +7,10 @@ import numpy as np
 
 from ..plot.style import INK, MUTED, axes_at, new_figure, styled
 from . import published
-from .image_study import STEPS, Run, load_pictures, scaled_word, train_runs
+from .image_study import STEPS, load_pictures, scaled_word, train_runs
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .readings import SMALLER, compared
+from .training import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

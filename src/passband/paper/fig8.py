@@ -13,8 +13,9 @@ from ..field import Field
 from ..mappings import FourierFeatures
 from ..plot.panels import columns, legend_above
 from ..plot.style import INK, MUTED, PAPER, axes_at, colour_of, new_figure, styled
-from .image_study import STEPS, Run, load_pictures, scaled_word, train_runs
+from .image_study import STEPS, load_pictures, scaled_word, train_runs
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
+from .training import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..plot.scatter import error_scatter
 from .common_curve import rms_frequency
-from .image_study import STEPS, Run, Trained, load_pictures, train_runs
+from .image_study import STEPS, Trained, load_pictures, train_runs
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
+from .training import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -47,13 +47,18 @@ class Claim:
     claim: str
     verdict: Verdict
     detail: str
+    aside: bool = False
+    """Of something that the paper does not print: told and judged, but the item's
+    verdict does not hang on it."""
 
 
-def judge(claim: str, holds: bool | np.bool_ | None, detail: str) -> Claim:
+def judge(
+    claim: str, holds: bool | np.bool_ | None, detail: str, *, aside: bool = False
+) -> Claim:
     """A claim that holds, does not, or (None) cannot be judged at this size."""
     if holds is None:
-        return Claim(claim, "not comparable", detail)
-    return Claim(claim, "reproduced" if holds else "differs", detail)
+        return Claim(claim, "not comparable", detail, aside)
+    return Claim(claim, "reproduced" if holds else "differs", detail, aside)
 
 
 def ordered(
@@ -87,8 +92,9 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict:
-        """Reproduced if there is a claim to judge and all such claims hold."""
-        verdicts = {c.verdict for c in self.claims} - {"not comparable"}
+        """Reproduced if there is a claim to judge and all such claims hold; those that
+        stand aside do not count."""
+        verdicts = {c.verdict for c in self.claims if not c.aside} - {"not comparable"}
         if not verdicts:
             return "not comparable"
         return "reproduced" if verdicts == {"reproduced"} else "differs"
@@ -118,6 +124,12 @@ class Item(abc.ABC):
     @abc.abstractmethod
     def draw(self, outcome: Outcome) -> "dict[str, Figure]":
         """The figures by file stem (`fig2`), from `outcome.arrays` alone."""
+
+    def judged(self, outcome: Outcome, preset: Preset) -> Sequence[Claim] | None:
+        """The claims worked out anew from an outcome's numbers and arrays, without a
+        run; None where these do not tell."""
+        del outcome, preset
+        return None
 
 
 class Assembled(Item):

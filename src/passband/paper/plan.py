@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import InputError
 from . import registry, results
@@ -46,6 +46,22 @@ def run_item(item: Item, preset: Preset, progress: Progress) -> Outcome:
     parts = {id: registry.get_item(id) for id in item.parts}
     found = {id: run_item(part, preset, progress) for id, part in parts.items()}
     return item.assemble(found, preset)
+
+
+def run_or_assemble(
+    item: Item, preset: Preset, folder: Path, progress: Progress
+) -> tuple[Outcome, dict[str, Any]]:
+    """Run an item, or put it together from the results of its parts; then also date and
+    commit of these."""
+    if not isinstance(item, Assembled):
+        return item.run(preset, progress), {}
+    found = {id: results.load(folder, preset, id) for id in item.parts}
+    parts = {
+        id: {key: part.provenance.get(key) for key in ("date", "commit")}
+        for id, part in found.items()
+    }
+    outcomes = {id: part.outcome for id, part in found.items()}
+    return item.assemble(outcomes, preset), parts
 
 
 class Cost(NamedTuple):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ..errors import InputError
-from . import registry, results
+from . import beside, registry, results, whole
 from .item import Outcome, Preset
 from .study import ROWS
 from .table1 import COLUMNS, SHAPE, row_name
@@ -29,16 +29,31 @@ def updated(readme: str, folder: Path) -> str:
 
 def section(folder: Path) -> str:
     """Verdicts, Table 1 as far as its parts have run, and what other keys give."""
-    found = {
-        id: results.load(folder, Preset.FULL, id, arrays=False).outcome
+    stored = {
+        id: results.load(folder, Preset.FULL, id, arrays=False)
         for id in (*registry.IDS, *registry.COMPANIONS)
         if results.exists(folder, Preset.FULL, id)
     }
-    parts = [_verdicts(found), _table(found), *_seeds(found)]
+    found = {id: result.outcome for id, result in stored.items()}
+    took = whole.load(folder, Preset.FULL)
+    items = [stored[id].provenance for id in registry.IDS if id in stored]
+    parts = [
+        _verdicts(found, took, sum(float(p.get("seconds") or 0) for p in items)),
+        _table(found),
+        _modern(),
+        *_seeds(found),
+    ]
     return "".join(f"{part}\n\n" for part in parts)[:-1]
 
 
-def _verdicts(found: dict[str, Outcome]) -> str:
+def linked(text: str, id: str) -> str:
+    """Words that lead to a result's JSON file, where its command and commit stand."""
+    return f"[{text}](results/full/{id}.json)"
+
+
+def _verdicts(
+    found: dict[str, Outcome], took: whole.Whole | None, summed: float
+) -> str:
     by = {
         word: [id for id in registry.IDS if id in found and found[id].verdict == word]
         for word in ("reproduced", "differs", "not comparable")
@@ -47,15 +62,29 @@ def _verdicts(found: dict[str, Outcome]) -> str:
     text = f"**{count} of {len(registry.IDS)} tables and figures reproduced** in full"
     for word, said in (("differs", "differ"), ("not comparable", "not comparable")):
         if by[word]:
-            text += f"; {said}: {', '.join(by[word])}"
+            text += f"; {said}: {', '.join(linked(id, id) for id in by[word])}"
     missing = [id for id in registry.IDS if id not in found]
     if missing:
         text += f"; not run yet: {', '.join(missing)}"
-    return f"{text}."
+    text += (
+        ".\nNames and column heads lead to the JSON with the numbers, the command and "
+        "the commit that\nmade them."
+    )
+    if took is not None:
+        wall = linked(f"{took.seconds:.0f} s", whole.NAME)
+        device = took.commands[-1].device
+        text += (
+            f" From start to report {wall} on one {device}{took.told};"
+            f"\nthe items alone sum up to {summed:.0f} s."
+        )
+    return text
 
 
 def _table(found: dict[str, Outcome]) -> str:
-    heads = [c + ("\\*" if c in STANDIN else "") for c in COLUMNS]
+    heads = [
+        linked(column, part) + ("\\*" if column in STANDIN else "")
+        for column, (part, *_) in COLUMNS.items()
+    ]
     lines = [f"| mapping | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
     for row in ROWS:
         cells = [NAMES[row]]
@@ -71,11 +100,29 @@ def _table(found: dict[str, Outcome]) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
-        "Table 1, ours and in brackets what is printed: PSNR in dB, for shapes IoU",
+        f"{linked('Table 1', 'table1')}, ours and in brackets what is printed: PSNR in "
+        "dB, for shapes IoU",
         "near the surface. \\* Other heads stand in for ATLAS, which is restricted:",
         "the order can be compared, the digits cannot.",
     ]
     return "\n".join(lines)
+
+
+def _modern() -> str:
+    """What the recipe of today gives on the same data, clearly apart."""
+    rows = beside.modern()
+    cells = []
+    for column, row in rows.items():
+        digits = 3 if column == SHAPE else 2
+        about = f" ({row.about})" if row.about else ""
+        cells.append(f"{column} {row.value:.{digits}f}{about}")
+    keys = next(iter(rows.values())).keys
+    return (
+        "*Apart from the reproduction:* on the same data the recipe of today, "
+        "[`modern`](docs/recipe.md),\n"
+        f"gives with Gaussian features: {'; '.join(cells)}\n"
+        f"([mean of {keys} keys](benchmarks/results/recipe-h200.json))."
+    )
 
 
 def _seeds(found: dict[str, Outcome]) -> list[str]:
@@ -94,7 +141,8 @@ def _seeds(found: dict[str, Outcome]) -> list[str]:
             low, high, count = min(values), max(values), len(values)
             spans.append(f"{NAMES[row]} {low:.2f} to {high:.2f}")
     half = len(ROWS)
+    others = linked(f"{count} others", "table3-seeds")
     return [
-        f"One key serves all pictures of a row. {count} others give, on Natural,\n"
+        f"One key serves all pictures of a row. {others} give, on Natural,\n"
         f"{', '.join(spans[:half])};\non Text {', '.join(spans[half:])}."
     ]

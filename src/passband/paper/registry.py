@@ -53,10 +53,10 @@ COMPANIONS: tuple[str, ...] = (
 # it is asked for.
 STUDIES: dict[str, tuple[str, ...]] = {
     "image_study": ("table3", "table3-seeds", "table3-sweep"),
-    "shape_study": ("table4", "table4-seeds"),
+    "shape_tables": ("table4", "table4-seeds"),
     "ct_study": ("table5", "table5-seeds", "table5-sweep"),
     "mri_study": ("table6", "table6-seeds", "table6-sweep"),
-    "nerf_study": ("table7", "table7-seeds", "table7-sweep", "table7-rotated"),
+    "nerf_tables": ("table7", "table7-seeds", "table7-sweep", "table7-rotated"),
 }
 
 

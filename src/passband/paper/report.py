@@ -1,17 +1,28 @@
 """The results of a preset as one page, whatever of them is there."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import InputError
 from ..export.paper_report import Entry, Row, embedded, write_page
-from . import registry, results
+from . import beside, registry, results, whole
 from .captions import CAPTIONS, REASONS
 from .item import Item, Preset
 
 
-def write_paper_report(folder: Path, preset: Preset) -> Path:
+def write_paper_report(
+    folder: Path,
+    preset: Preset,
+    ready: Callable[[], None] | None = None,
+    *,
+    beside_page: str = "",
+) -> Path:
     """Write `report.html` beside the results; its path.
+
+    Args:
+        ready: called when nothing but the writing is left.
+        beside_page: where the results' JSON files are, as seen from the page.
 
     An item without a result, or with a damaged one, is on the page and says so.
     """
@@ -21,9 +32,26 @@ def write_paper_report(folder: Path, preset: Preset) -> Path:
             f"`{folder / preset.value}` holds no results; "
             f"`passband paper all --preset {preset.value}` makes them"
         )
+    if ready is not None:
+        ready()
+    took = whole.load(folder, preset)
     path = folder / preset.value / "report.html"
-    write_page(path, entries, preset.value)
+    write_page(
+        path,
+        [_linked(entry, beside_page) for entry in entries],
+        preset.value,
+        wall="" if took is None else f"{took.seconds:.0f} s{took.told}",
+    )
     return path
+
+
+def _linked(entry: Entry, where: str) -> Entry:
+    """With links to the JSON files of its result and its companions'."""
+    return dataclasses.replace(
+        entry,
+        source=f"{where}{entry.id}.json" if entry.origin else "",
+        companions=[_linked(other, where) for other in entry.companions],
+    )
 
 
 def entry_of(item: Item, folder: Path, preset: Preset) -> Entry:
@@ -40,11 +68,13 @@ def entry_of(item: Item, folder: Path, preset: Preset) -> Entry:
         entry,
         verdict=outcome.verdict,
         why=REASONS.get(item.id, "") if outcome.verdict == "differs" else "",
-        claims=[(c.verdict, c.claim, c.detail) for c in outcome.claims],
+        claims=[(c.verdict, c.claim, c.detail) for c in outcome.claims if not c.aside],
+        asides=[(c.verdict, c.claim, c.detail) for c in outcome.claims if c.aside],
         rows=[
             Row(n.name, n.printed, n.ours, n.spread, n.comparable)
             for n in outcome.numbers
         ],
+        beside=beside.modern_line(item.id) if preset is Preset.FULL else "",
         notes=item.notes,
         pictures=[embedded(path) for path in _pictures(item.id, folder, preset)],
         settings=outcome.settings,

@@ -10,6 +10,7 @@ import datetime
 import functools
 import hashlib
 import os
+import re
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,11 +23,15 @@ from ..data.store import known_set
 from ..errors import InputError, one_line
 from ..file_gate import check_file, decoding, read_json, read_npz
 from ..json_text import to_json
+from ..train.work import Work
 from ..version import __version__
-from .item import Claim, Number, Outcome, Preset
+from .item import Claim, Item, Number, Outcome, Preset
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+NOTHING = Work()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,7 +50,7 @@ class Result:
             "preset": self.preset.value,
             "verdict": self.outcome.verdict,
             "numbers": [dataclasses.asdict(n) for n in self.outcome.numbers],
-            "claims": [dataclasses.asdict(c) for c in self.outcome.claims],
+            "claims": [_claim_json(c) for c in self.outcome.claims],
             "settings": self.outcome.settings,
             "provenance": self.provenance,
         }
@@ -63,9 +68,7 @@ def save(folder: Path, result: Result) -> Path:
     arrays = {name: _narrow(a) for name, a in result.outcome.arrays.items()}
     with atomic_write(path.with_suffix(".npz")) as part, open(part, "wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
-    text = to_json(_plain(result.as_json()), indent=2)
-    write_bytes(path, (text + "\n").encode())
-    return path
+    return save_claims(folder, result)
 
 
 def save_figures(
@@ -122,7 +125,8 @@ def provenance(
     command: str,
     device: str,
     seconds: float,
-    flop: int = 0,
+    work: Work = NOTHING,
+    phases: dict[str, float] | None = None,
     data: dict[str, str] | None = None,
     parts: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -130,7 +134,8 @@ def provenance(
 
     Args:
         commit: from `commit_now` before the run, whose code is that of its start.
-        flop: of the networks that it trained.
+        work: of the networks that it trained.
+        phases: seconds of each.
         data: `fingerprints` of the sets it read.
         parts: date and commit of the results it was put together from.
     """
@@ -145,12 +150,20 @@ def provenance(
         "device": device,
         "precision": outcome.settings.get("precision", "float32"),
         "jax": jax.__version__,
-        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+        "date": today(),
         "seconds": round(seconds, 1),
     }
-    if flop:
-        found["pflop"] = float(f"{flop / 1e15:.4g}")
-        found["tflops"] = float(f"{flop / 1e12 / seconds:.4g}")
+    if phases:
+        found["phases"] = {name: round(spent, 2) for name, spent in phases.items()}
+    if work.flop:
+        found["pflop"] = float(f"{work.flop / 1e15:.4g}")
+        found["tflops"] = float(f"{work.flop / 1e12 / seconds:.4g}")
+        found["steps"] = work.steps
+        if work.seconds:
+            speed = work.flop / 1e12 / work.seconds
+            found["tflops of the steps"] = float(f"{speed:.4g}")
+    if uncommitted():
+        found["uncommitted"] = "the code had changes that this commit does not have"
     return found | ({"parts": parts} if parts else {})
 
 
@@ -164,29 +177,98 @@ def fingerprints(names: Iterable[str]) -> dict[str, str]:
     }
 
 
+def changed_data(result: Result, needs: Iterable[str]) -> list[str]:
+    """The data sets that the result was run on and that are others now."""
+    told, needs = result.provenance.get("data") or {}, set(needs)
+    now = fingerprints(name for name in told if name in needs)
+    return [name for name in told if told[name] != now.get(name)]
+
+
 @functools.cache  # the code of a process is that of its start, whatever HEAD does
 def commit_now() -> str | None:
     """The commit of the source tree this package runs from, if it runs from one.
 
-    A copy of a tree without its history is told by `PASSBAND_COMMIT`.
+    A copy of a tree without its history is told by `PASSBAND_COMMIT`, all 40 digits of
+    it, so that a result leads to its code.
     """
     if told := os.environ.get("PASSBAND_COMMIT"):
+        if not re.fullmatch("[0-9a-f]{40}", told):
+            raise InputError(
+                f"`PASSBAND_COMMIT` (={told}) must be the 40 digits that "
+                "`git rev-parse HEAD` prints"
+            )
         return told
+    return _git("rev-parse", "HEAD") or None
+
+
+@functools.cache
+def uncommitted() -> bool:
+    """Whether that tree's code differs from its commit's, as far as Git can tell."""
+    if os.environ.get("PASSBAND_COMMIT"):
+        return False
+    return bool(_git("status", "--porcelain", "--", "src"))
+
+
+def _git(*words: str) -> str:
+    """What Git says of the source tree; nothing where there is none."""
     package = Path(__file__).resolve().parents[1]
     root = package.parents[1]
     if package != root / "src" / "passband" or not (root / ".git").exists():
-        return None
+        return ""
     try:
         answer = subprocess.run(
-            ["git", "rev-parse", "HEAD"],
-            cwd=root,
-            capture_output=True,
-            text=True,
-            timeout=10,
+            ["git", *words], cwd=root, capture_output=True, text=True, timeout=10
         )
     except (OSError, subprocess.SubprocessError):
-        return None
-    return answer.stdout.strip() or None
+        return ""
+    return answer.stdout.strip()
+
+
+def judge_again(folder: Path, preset: Preset, item: Item) -> Result:
+    """An item's result with its claims worked out from what is stored; where they are
+    others than it had, its JSON is written again."""
+    stored = load(folder, preset, item.id)
+    claims = item.judged(stored.outcome, preset)
+    if claims is None:
+        raise InputError(
+            f"`{item.id}` cannot be judged from what is stored; "
+            f"`passband paper run {item.id}` runs it again"
+        )
+    if tuple(claims) == stored.outcome.claims:
+        return stored
+    anew = judged_anew(stored, claims)
+    save_claims(folder, anew)
+    return anew
+
+
+def judged_anew(result: Result, claims: Iterable[Claim]) -> Result:
+    """The result with other claims; numbers, arrays and where they come from stay, and
+    the provenance says which version judged them."""
+    told = {"version": __version__, "commit": commit_now(), "date": today()}
+    return dataclasses.replace(
+        result,
+        outcome=dataclasses.replace(result.outcome, claims=tuple(claims)),
+        provenance=result.provenance | {"judged anew": told},
+    )
+
+
+def save_claims(folder: Path, result: Result) -> Path:
+    """Write the JSON alone: the arrays on disk stay the bytes they are."""
+    path = path_of(folder, result.preset, result.id)
+    text = to_json(_plain(result.as_json()), indent=2)
+    write_bytes(path, (text + "\n").encode())
+    return path
+
+
+def _claim_json(claim: Claim) -> dict[str, Any]:
+    """`aside` is told only where it is so."""
+    found = dataclasses.asdict(claim)
+    return found if claim.aside else {k: v for k, v in found.items() if k != "aside"}
+
+
+def today() -> str:
+    """In UTC."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:

@@ -9,7 +9,6 @@ import abc
 import dataclasses
 import hashlib
 import itertools
-import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -17,26 +16,18 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 import numpy as np
 
-from ..field import Field, make_field
+from ..field import Field
 from ..mappings import AnyKey
-from ..ops.mlp import Precision
 from ..tasks.task import Task
-from ..train import driver
 from ..train.schedules import Schedule
-from ..train.stack import unstack
-from ..train.state import State
 from ..words import parse_mapping
 from .item import Preset, Progress
 from .published import Printed
+from .training import Run, draw_fields, precision_of, silent, train
 
 T = TypeVar("T")
 ROWS: tuple[str, ...] = ("none", "basic", "positional", "gaussian")
 """The mappings of Table 1, the worst first."""
-
-
-def silent(text: str) -> None:
-    """No progress."""
-    del text
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,20 +53,6 @@ class GridSizes(Sizes):
     count: int
     """Signals of each column."""
     side: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Run:
-    """One network; the defaults are those of most mapped rows."""
-
-    signal: int
-    """Which of the signals it learns."""
-    word: str
-    """Its mapping: `gaussian:10,m=256`."""
-    lr: float = 1e-3
-    layers: int = 4
-    key: int = 10
-    """The seed that gives B and the weights."""
 
 
 class Key(NamedTuple):
@@ -233,8 +210,19 @@ class Study(abc.ABC):
             precision=sizes.precision,
             progress=progress,
         )
-        scores = self.scores([f[-1] for f in found], runs, signals, sizes)
+        global _SCORING_SECONDS
+        begun = time.perf_counter()
+        scores = list(self.scores([f[-1] for f in found], runs, signals, sizes))
+        _SCORING_SECONDS += time.perf_counter() - begun
         return list(map(Network, found, scores, seconds))
+
+
+_SCORING_SECONDS = 0.0
+
+
+def scoring_seconds() -> float:
+    """What scoring networks has taken in this process."""
+    return _SCORING_SECONDS
 
 
 class Scored(NamedTuple):
@@ -360,84 +348,3 @@ class GridStudy(Study):
         self, preset: Preset, progress: Progress
     ) -> tuple[dict[str, dict[str, np.ndarray]], dict[str, Any]]:
         """Scores by column and row, those without a network too, and what was run."""
-
-
-def draw_fields(
-    runs: Sequence[Run], *, d: int, out: int, width: int, output: str
-) -> list[Field]:
-    """Each run's network before training, of the bits of 2020; equal draws are one."""
-    drawn: dict[Any, Field] = {}
-    for run in runs:
-        what = run.word, run.layers, run.key
-        if what not in drawn:
-            drawn[what] = make_field(
-                run.word,
-                d=d,
-                out=out,
-                key=jax.random.PRNGKey(run.key),
-                layers=run.layers,
-                width=width,
-                output=output,
-                bits2020=True,
-            )
-    return [drawn[run.word, run.layers, run.key] for run in runs]
-
-
-def precision_of(asked: str) -> str:
-    """The precision that products have here; scores are always taken in float32."""
-    return Precision.resolve(asked, jax.default_backend()).value
-
-
-def chunk_length(steps: int, most: int = 250) -> int:
-    """A length of chunk that divides the steps, a multiple of 4 where there is one: the
-    program of a chunk then has neither a shorter twin nor a tail of odd steps."""
-    divisors = [k for k in range(1, min(steps, most) + 1) if steps % k == 0]
-    return max(divisors, key=lambda k: (k % 4 == 0, k))
-
-
-def train(
-    tasks: Sequence[Task],
-    fields: Sequence[Field],
-    *,
-    stops: Sequence[int],
-    lrs: Sequence[float | Schedule],
-    keys: Sequence[AnyKey],
-    precision: str,
-    progress: Progress,
-) -> tuple[list[list[Field]], list[float]]:
-    """Train all, those of one shape together: each one's fields by stop, its seconds.
-
-    Seconds are those of a stack's steps, shared among it.
-    """
-    steps, seconds = stops[-1], [0.0] * len(fields)
-    found: list[list[Field]] = [[] for _ in fields]
-    places: list[int] = []
-    begun = 0.0
-
-    def on_stop(step: int, members: list[int], stacked: Field) -> None:
-        nonlocal places, begun
-        if step == 0:
-            places, begun = members, time.perf_counter()
-            return
-        for i, field in zip(members, unstack(stacked, len(members)), strict=True):
-            found[i].append(field)
-
-    def on_log(state: State, entry: dict[str, Any]) -> None:
-        each = (time.perf_counter() - begun) / len(places)
-        for i in places:
-            seconds[i] = each
-        inputs = state.field.encoding.features
-        progress(f"networks of {inputs} inputs: step {entry['step']} of {steps}")
-
-    trained, _ = driver.train(
-        tasks,
-        fields,
-        driver.Config(steps, every=chunk_length(math.gcd(*stops)), precision=precision),
-        keys=keys,
-        lrs=lrs,
-        stops=(0, *stops[:-1]),
-        on_stop=on_stop,
-        on_log=on_log,
-        on_stack=lambda done: progress(f"{done} of {len(fields)} networks trained"),
-    )
-    return [[*kept, last] for kept, last in zip(found, trained, strict=True)], seconds

@@ -35,6 +35,7 @@ def error_scatter(
     dense: ArrayLike | None = None,
     train: ArrayLike | None = None,
     curves: ArrayLike | None = None,
+    printed: ArrayLike | None = None,
 ) -> "Figure":
     """One panel per kind of signal; a dot per network, coloured by its family.
 
@@ -45,6 +46,8 @@ def error_scatter(
             drawn as a dashed line with a bar.
         train: training errors, of the same shape as `test`, drawn as crosses.
         curves: (panels, 2, points), a curve's abscissae and ordinates.
+        printed: (panels, 4), what was read off a printed plot: the ends of its lowest
+            stretch (equal for a single place), the error there, that of `dense`.
     """
     x, y = np.asarray(widths, float), np.asarray(test, float)
     low = None if train is None else np.asarray(train, float)
@@ -66,6 +69,8 @@ def error_scatter(
             _dots(axes, x[i, k], y[i, k], None if low is None else low[i, k], family)
         if dense is not None:
             _dense(axes, *np.asarray(dense, float).reshape(len(titles), 2)[i])
+        if printed is not None:
+            _printed(axes, *np.asarray(printed, float)[i])
         _dress(axes, title)
         if i == 0:
             axes.set_ylabel("Mean squared error", color=INK)
@@ -99,6 +104,15 @@ def _dense(axes: "Axes", mean: float, spread: float) -> None:
         linewidth=1.2,
         transform=axes.get_yaxis_transform(),
     )
+
+
+def _printed(
+    axes: "Axes", left: float, right: float, floor: float, dense: float
+) -> None:
+    """Readings of a printed plot, in front of the dots."""
+    axes.axhline(dense, color=INK, linestyle=":", linewidth=1.4, label="Dense, printed")
+    axes.plot([left, right], [floor, floor], "D-", color=INK, markersize=7, mew=1.3,
+              mfc="none", lw=1.0, zorder=5, label="Lowest, printed")  # fmt: skip
 
 
 def _dress(axes: "Axes", title: str) -> None:

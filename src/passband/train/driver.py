@@ -217,10 +217,12 @@ def train_stack(
     losses = []
     for before, done in itertools.pairwise([0, *ends]):
         take, length = made[done - before], done - before
+        since = time.perf_counter()
         state, found = take(task, state, axes, optimiser, length)
         found = np.asarray(found)[-1]  # waits
         losses.append(found.mean(axis=-1) if found.ndim > 1 else found)
-        count(fields[0], tasks[0].step_points, (done - before) * len(tasks))
+        spent = time.perf_counter() - since
+        count(fields[0], tasks[0].step_points, length * len(tasks), spent)
         if on_entry is not None:
             on_entry(done)
     exact = state.field.with_precision(Precision.FLOAT32).with_leak(0.0)
@@ -303,13 +305,14 @@ def _train_part(
     log: list[tuple[int, float, np.ndarray]] = []
     unlogged: list[np.ndarray] = []
     for before, done, take in pieces:
+        since = time.perf_counter()
         state, losses = take(task, state, axes, optimiser, done - before)
-        unlogged.append(np.asarray(losses))
+        unlogged.append(np.asarray(losses))  # waits
+        spent = time.perf_counter() - since
         if part.alone and (bad := int(state.stopped)) >= 0:
             raise Diverged(bad, hooks.name, state)
-        count(
-            state.field, part.tasks[0].step_points, (done - before) * len(part.places)
-        )
+        steps = (done - before) * len(part.places)
+        count(state.field, part.tasks[0].step_points, steps, spent)
         _stop(part, done, state, hooks)
         if done % config.every and done < config.steps:
             continue

@@ -1,6 +1,7 @@
 """Runs side by side: trees with a run axis, cut to memory and spread over devices."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -54,7 +55,6 @@ class Part(NamedTuple):
         task, axes = stack(self.tasks)
         first, runs = self.states[0], len(self.states)
         if all(state is first for state in self.states):
-            # One beginning for all: nothing has to be compiled for this many runs.
             moments = init_moments(first.field, optimiser)
             state = repeated(dataclasses.replace(first, moments=moments), runs)
         else:
@@ -129,16 +129,10 @@ def together(trees: Sequence[PyTree]) -> PyTree:
     return jax.tree.map(lambda *leaves: _together(leaves), *trees)
 
 
+@functools.partial(jax.jit, static_argnums=1)
 def repeated(tree: PyTree, count: int) -> PyTree:
-    """One tree so many times along a leading run axis."""
-
-    def repeat(leaf: Any) -> Any:
-        if _is_key(leaf):
-            return _together([leaf] * count)
-        host = np.asarray(leaf)
-        return jnp.asarray(np.broadcast_to(host, (count, *host.shape)))
-
-    return jax.tree.map(repeat, tree)
+    """One tree so many times along a leading run axis, copied where it is trained."""
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape)), tree)
 
 
 def unstack(tree: PyTree, count: int) -> list[PyTree]:

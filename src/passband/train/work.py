@@ -1,11 +1,30 @@
-"""How much a process has trained, in FLOP."""
+"""How much a process has trained: FLOP, steps, and the seconds of these."""
 
 import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..field import Field
 
-_flop = 0
+
+class Work(NamedTuple):
+    """What a process has trained so far, or some part of it."""
+
+    flop: int = 0
+    steps: int = 0
+    """Of all networks together."""
+    seconds: float = 0.0
+    """Of these steps, compilation apart."""
+
+    def since(self, earlier: "Work") -> "Work":
+        return Work(
+            self.flop - earlier.flop,
+            self.steps - earlier.steps,
+            self.seconds - earlier.seconds,
+        )
+
+
+_done = Work()
 
 
 def flop_of_step(sizes: Sequence[int], points: int, *, through: bool = False) -> int:
@@ -28,12 +47,18 @@ def flop_of(field: Field, points: int) -> int:
     return field.members * each
 
 
-def count(field: Field, points: int, steps: int) -> None:
+def count(field: Field, points: int, steps: int, seconds: float = 0.0) -> None:
     """Add the steps that networks of one shape have taken, all together."""
-    global _flop
-    _flop += steps * flop_of(field, points)
+    global _done
+    flop = _done.flop + steps * flop_of(field, points)
+    _done = Work(flop, _done.steps + steps, _done.seconds + seconds)
 
 
 def counted() -> int:
     """FLOP of every step that this process has trained."""
-    return _flop
+    return _done.flop
+
+
+def work_done() -> Work:
+    """FLOP, number and seconds of every step that this process has trained."""
+    return _done

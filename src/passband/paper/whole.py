@@ -1,0 +1,84 @@
+"""How long `passband paper all` took, as its user sees it: results/<preset>/all.json.
+
+The clock runs from the command's start to its report, over everything between the items
+too. A command that kept results of an earlier one adds to it; one that ran all begins
+anew.
+"""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from ..atomic_write import make_folder, write_bytes
+from ..errors import InputError
+from ..file_gate import read_json
+from ..json_text import to_json
+from .item import Preset
+from .results import commit_now, path_of, today
+
+NAME = "all"
+"""Of the file; no item is called so."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """One `passband paper all` that came to its report."""
+
+    command: str
+    commit: str | None
+    date: str
+    device: str
+    seconds: float
+    ran: list[str]
+    """Ids of the items that ran."""
+    kept: list[str]
+    """Ids of those whose result was there already."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Whole:
+    """The commands that together made a preset's results."""
+
+    commands: list[Command]
+
+    @property
+    def seconds(self) -> float:
+        return sum(command.seconds for command in self.commands)
+
+    @property
+    def told(self) -> str:
+        """How many commands it took, where that is more than one."""
+        count = len(self.commands)
+        return "" if count == 1 else f" in {count} commands"
+
+
+def command(
+    preset: Preset, ran: list[str], kept: list[str], seconds: float, device: str
+) -> Command:
+    """The command of this process, which is at its report."""
+    words = f"passband paper all --preset {preset.value}" + bool(kept) * " --resume"
+    now = commit_now(), today()
+    return Command(words, *now, device, round(seconds, 1), ran, kept)
+
+
+def note(folder: Path, preset: Preset, command: Command) -> None:
+    """Write down that a command has come to its report."""
+    earlier = load(folder, preset)
+    before = earlier.commands if earlier is not None and command.kept else []
+    content = {"commands": [dataclasses.asdict(c) for c in (*before, command)]}
+    path = path_of(folder, preset, NAME)
+    make_folder(path.parent)
+    write_bytes(path, (to_json(content, indent=2) + "\n").encode())
+
+
+def load(folder: Path, preset: Preset) -> Whole | None:
+    """What was noted; None where nothing was, or it cannot be read."""
+    path = path_of(folder, preset, NAME)
+    if not path.is_file():
+        return None
+    try:
+        content: dict[str, Any] = read_json(path)
+        commands = [Command(**command) for command in content["commands"]]
+    except (InputError, KeyError, TypeError):
+        return None
+    return Whole(commands) if commands else None
