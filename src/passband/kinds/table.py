@@ -11,6 +11,7 @@ from . import options as of
 from .ct_options import CTOptions
 from .mri_options import MriOptions
 from .video_options import VideoOptions
+from .volume_options import VolumeOptions
 
 if TYPE_CHECKING:
     from .kind import Kind
@@ -83,6 +84,10 @@ KINDS: dict[str, Row] = {
     "video": Row(
         "passband.kinds.video:VideoKind", VideoOptions,
         "fit a video: GIF, a folder of frames, NPZ, MP4", "a video",
+    ),
+    "volume": Row(
+        "passband.kinds.volume:VolumeKind", VolumeOptions,
+        "fit a volume: NIfTI, NPY, TIFF stack, DICOM", "a volume",
     ),
 }  # fmt: skip
 
