@@ -13,7 +13,7 @@ import optax
 from .auto import Auto
 from .errors import InputError
 from .field import Field
-from .file_gate import allowing
+from .file_gate import allowing, npy_header
 from .kinds.choose import choose_for
 from .kinds.compare import compare as compare_kind
 from .kinds.comparison import Comparison
@@ -66,9 +66,10 @@ def read(path: Any, kind: str | None = None, **options: Any) -> Kind:
     Args:
         path: a picture (PNG, JPEG, TIFF, DICOM, NPY), a signal (WAV, CSV, NPY), a mesh
             (PLY, OBJ, STL, NPZ), a sinogram or k-space in the formats of `passband fit
-            ct` and `mri`, the folder of a scene. None where an option names the file
-            (`simulate`).
-        kind: image, signal, shape, ct, mri or nerf; by the file's name where it tells.
+            ct` and `mri`, the folder of a scene, a video, a volume (NIfTI, NPY, TIFF).
+            None where an option names the file (`simulate`).
+        kind: image, signal, shape, ct, mri, nerf, video or volume; by the file's
+            name where it tells.
         options: those of the kind, as `passband fit KIND --help` lists them:
             `angles="0:180:20"`, `holdout="quarter"`, `simulate="slice.png"`, ...
 
@@ -536,16 +537,16 @@ def _kind_of_file(path: Any) -> str:
     place = Path(path)
     if os.path.isdir(place) or place.suffix.lower() == ".json":
         return "nerf"
+    if place.name.lower().endswith((".nii", ".nii.gz")):
+        return "volume"
     if place.suffix.lower() in SUFFIXES:
         return SUFFIXES[place.suffix.lower()]
     if place.suffix.lower() == ".npy" and os.path.isfile(place):
-        from .data.arrays import read_npy
-
-        array = read_npy(place)
-        if array.ndim == 1:
+        shape, dtype = npy_header(place)
+        if len(shape) == 1 and dtype.kind in "buif":
             return "signal"
-        pictures = array.ndim == 2 or (array.ndim == 3 and array.shape[2] <= 4)
-        if pictures and not np.iscomplexobj(array):
+        pictures = len(shape) == 2 or (len(shape) == 3 and shape[2] <= 4)
+        if pictures and dtype.kind in "buif":
             return "image"
     raise InputError(f"what `{path}` holds cannot be told; say `kind`: {names}")
 

@@ -12,6 +12,7 @@ import functools
 import importlib
 import io
 import math
+import mmap
 import os
 import stat
 import zipfile
@@ -252,9 +253,21 @@ def read_npy(path: AnyPath, *, times: float = 1.0) -> np.ndarray:
         return np.load(stream, allow_pickle=False)
 
 
-def map_npy(path: AnyPath) -> np.ndarray:
+def npy_header(path: AnyPath) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type of the array in an NPY file, by what its header claims."""
+    what = "an NPY file"
+    check_file(path, what)
+    with decoding(path, what), open_file(path, what) as stream:
+        return _npy_header(stream)
+
+
+def map_npy(path: AnyPath, *, by_columns: bool = False) -> np.ndarray:
     """The array in an NPY file as a read-only map of it: no number is read before it is
-    asked for, however many there are."""
+    asked for, however many there are.
+
+    Args:
+        by_columns: take one in Fortran order too.
+    """
     what = "an NPY file"
     size = check_file(path, what)
     with decoding(path, what), open_file(path, what) as stream:
@@ -262,6 +275,8 @@ def map_npy(path: AnyPath) -> np.ndarray:
         at = stream.tell()
         stream.seek(0)
         if b"'fortran_order': True" in stream.read(at):
+            if by_columns:
+                return map_part(path, stream, at, shape[::-1], dtype, size).T
             raise InputError(f"`{path}` is stored column by column; save it in C order")
         return map_part(path, stream, at, shape, dtype, size)
 
@@ -282,6 +297,14 @@ def map_part(
             f"has {max(0, size - at):,}"
         )
     return np.memmap(stream, dtype, mode="r", offset=at, shape=shape)
+
+
+def give_back(values: np.ndarray) -> None:
+    """Let go of the pages of a mapped file that were read: they stay the system's to
+    keep, and are this process's no longer."""
+    whole = getattr(values, "_mmap", None)
+    if isinstance(whole, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        whole.madvise(mmap.MADV_DONTNEED)
 
 
 def _npy_header(stream: Any) -> tuple[tuple[int, ...], np.dtype]:

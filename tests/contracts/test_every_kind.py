@@ -32,6 +32,7 @@ DATA = {
     "mri": {"simulate": "volume.npy", "fraction": 0.5},
     "nerf": {"file": "scene", "samples": 8, "batch": 32},
     "video": {"file": "film.gif", "holdout": "odd"},
+    "volume": {"file": "volume.npy", "holdout": "odd"},
 }
 SMALL = {"steps": 30, "width": 8, "layers": 2, "mapping": "gaussian:2,m=8"}
 

@@ -27,6 +27,7 @@ FILES = {
     "mri": {"path": None, "simulate": "volume.npy", "fraction": 0.5},
     "nerf": {"path": "scene", "samples": 8, "batch": 32},
     "video": {"path": "film.gif", "holdout": "odd"},
+    "volume": {"path": "volume.npy", "holdout": "odd"},
 }
 IN_MEMORY = ("points", "measured")
 

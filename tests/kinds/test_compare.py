@@ -34,10 +34,12 @@ DATA = {
     "mri": {"simulate": "volume.npy", "fraction": 0.5},
     "nerf": {"file": "scene", "samples": 8, "batch": 32},
     "video": {"file": "film.gif", "holdout": "odd"},
+    "volume": {"file": "volume.npy", "holdout": "odd"},
 }
 CLASSICAL = {
     "image": "bicubic", "signal": None, "shape": None, "ct": "FBP",
     "mri": "zero-filled", "nerf": "nearest photograph", "video": "mean of neighbours",
+    "volume": "mean of neighbours",
 }  # fmt: skip
 SMALL = {"steps": 16, "width": 8, "layers": 2, "mapping": "gaussian:2,m=8"}
 

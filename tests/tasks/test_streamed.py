@@ -15,7 +15,12 @@ from passband.cli.main import main
 from passband.data.images import Image, read_image
 from passband.kinds.image import ImageKind
 from passband.tasks.image import image_task
-from passband.tasks.streamed import PixelFile, StreamedImageTask, streamed_task
+from passband.tasks.streamed import (
+    SampleFile,
+    StreamedTask,
+    streamed_task,
+    thinned_picture,
+)
 
 SMALL = ["--mapping", "gaussian:2,m=8", "--width", "8", "--layers", "2",
          "--steps", "30", "--batch", "64", "--quiet"]  # fmt: skip
@@ -74,7 +79,7 @@ def test_a_step_sees_the_pixels_that_memory_would_show(here):
     )
     for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-8)
-    thin = streamed.thinned(3)
+    thin = thinned_picture(streamed, 3)
     np.testing.assert_array_equal(thin.pixels, picture()[:39:3, :30:3])
 
 
@@ -106,7 +111,7 @@ def test_a_file_on_the_disk_is_fitted_resumed_and_rendered(here, monkeypatch):
 def test_pages_are_given_back(here):
     np.save("a.npy", np.zeros((3000, 3000), np.uint8))
     values = read_image("a.npy").values
-    file = PixelFile(values)
+    file = SampleFile(values)
 
     def resident() -> int:
         text = Path("/proc/self/smaps").read_text()
@@ -124,7 +129,7 @@ def test_a_mapped_picture_knows_its_scale_and_its_mean(here):
     kind = pb.read("a.npy")
     assert isinstance(kind, ImageKind) and kind.mapped
     training = kind.training(kind.options, pb.parse_mapping("gaussian:2,m=8"))
-    assert isinstance(kind.task(training), StreamedImageTask)
+    assert isinstance(kind.task(training), StreamedTask)
     start = kind.network().start
     assert start == pytest.approx(picture(400, 300).mean() / 255, abs=0.05)
 

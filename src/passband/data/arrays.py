@@ -7,10 +7,12 @@ from jaxtyping import Float32, Shaped
 
 from .. import file_gate
 from ..errors import InputError
-from ..file_gate import AnyPath
+from ..file_gate import AnyPath, give_back
 
 BLOCK = 1 << 26
 """Bytes of an array on the disk that are looked at together."""
+KEPT = (np.uint8, np.uint16, np.int16, np.float32)
+"""Types of numbers that stay on the disk."""
 
 
 def read_npy(path: AnyPath) -> Shaped[np.ndarray, "..."]:
@@ -51,20 +53,22 @@ def stored(
 
 def stored_map(values: np.ndarray, where: str) -> tuple[np.ndarray, float, float]:
     """What `stored` gives, for an array that stays on the disk: its numbers are looked
-    at block by block, and not converted."""
-    known = values.dtype in (np.uint8, np.uint16, np.float32)
+    at block by block, as they lie there, and not converted."""
+    known = values.dtype in KEPT
     if not (known and values.dtype.isnative):
         raise InputError(
             f"{where} holds {values.dtype}; an array of its size stays on the disk, "
-            "and must be uint8, uint16 or float32 in this machine's byte order"
+            "and must be uint8, uint16, int16 or float32 in this machine's byte order"
         )
-    if values.dtype != np.float32:
+    if values.dtype in (np.uint8, np.uint16):
         return values, 0.0, float(np.iinfo(values.dtype).max)
     low, high = np.inf, -np.inf
-    rows = max(1, BLOCK // max(1, values[0].nbytes))
-    for start in range(0, len(values), rows):
-        part = finite(values[start : start + rows], where)
+    along = values.transpose(np.argsort(np.negative(values.strides), kind="stable"))
+    rows = max(1, BLOCK // max(1, along[0].nbytes))
+    for start in range(0, len(along), rows):
+        part = finite(along[start : start + rows], where)
         low, high = min(low, float(part.min())), max(high, float(part.max()))
+        give_back(values)
     if low >= 0.0 and high <= 1.0:
         return values, 0.0, 1.0
     return values, *widened(low, high)

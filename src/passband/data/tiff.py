@@ -2,8 +2,10 @@
 
 import io
 import itertools
+import math
 import struct
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,11 @@ _GREY_INVERTED, _GREY, _RGB, _PALETTE = 0, 1, 2, 3  # TIFF's photometric types
 _KNOWN = (_GREY_INVERTED, _GREY, _RGB, _PALETTE)
 _COPIES = 4  # of the samples, at most, while they are unpacked and turned
 _LZW, _ZIP = 5, 8
+MM = {
+    "m": 1000.0, "cm": 10.0, "mm": 1.0, "um": 1e-3, "micron": 1e-3, "\\u00B5m": 1e-3,
+    "\u00b5m": 1e-3, "nm": 1e-6, "pixel": 1.0,
+}  # fmt: skip
+"""Millimetres, by the names that lengths have in TIFF stacks."""
 
 
 @reader("a TIFF file")
@@ -226,22 +233,73 @@ def write_tiff(path: Path, values: Shaped[np.ndarray, "h w c"]) -> None:
 
 def write_tiff_stack(
     path: Path,
-    values: Shaped[np.ndarray, "pages h w"],
+    slices: Iterable[Shaped[np.ndarray, "h w"]],
+    shape: tuple[int, int, int],
+    dtype: type,
     *,
     spacing: tuple[float, float, float],
     unit: str,
 ) -> None:
-    """Write float32 slices as the pages of one TIFF, their spacing as ImageJ has it.
+    """Write slices as the pages of one TIFF, one at a time, their spacing as ImageJ has
+    it.
 
     Args:
+        shape: pages, rows and columns.
+        dtype: uint8, uint16 or float32.
         spacing: from page to page, row to row and column to column.
         unit: of these lengths.
     """
     apart, down, across = spacing
+    # ImageJ's own stacks count their bytes in 32 bits.
+    large = math.prod(shape) * np.dtype(dtype).itemsize > 2**31
     tifffile.imwrite(
         path,
-        values.astype(np.float32),
-        imagej=True,
+        iter(slices),
+        shape=shape,
+        dtype=dtype,
+        imagej=not large,
+        bigtiff=large,
+        photometric="minisblack",
         resolution=(1 / across, 1 / down),
         metadata={"axes": "ZYX", "spacing": apart, "unit": unit},
     )
+
+
+@reader("a TIFF file")
+def stack_spacing(path: Path) -> tuple[float, float, float] | None:
+    """Millimetres (of another unit: that unit) from page to page, row to row and column
+    to column, where ImageJ or `write_tiff_stack` has told."""
+    with open_file(path, "a TIFF file") as stream, tifffile.TiffFile(stream) as file:
+        told = file.imagej_metadata
+        if told is None and file.shaped_metadata:
+            told = file.shaped_metadata[0]
+        page = file.pages[0].aspage()
+        if not told or "spacing" not in told:
+            return None
+        x, y = (page.tags.get(tag) for tag in (282, 283))
+        if x is None or y is None:
+            return None
+        (over, one), (over_y, one_y) = x.value, y.value
+        unit = MM.get(str(told.get("unit", "mm")), 1.0)
+        lengths = (float(told["spacing"]), one_y / over_y, one / over)
+        apart, down, across = (unit * abs(length) for length in lengths)
+    if not all(0 < s < math.inf for s in (apart, down, across)):
+        return None
+    return apart, down, across
+
+
+@reader("a TIFF file")
+def map_tiff_stack(path: Path) -> Shaped[np.ndarray, "pages h w"] | None:
+    """The pages of a TIFF whose samples lie in one piece, uncompressed, as a read-only
+    map of the file; None where they do not."""
+    with (
+        without_stderr(), open_file(path, "a TIFF file") as stream,
+        tifffile.TiffFile(stream) as file,
+    ):  # fmt: skip
+        whole, page = file.series[0], file.pages[0].aspage()
+        plain = page.is_memmappable and page.photometric == _GREY and page.axes == "YX"
+        if not plain or whole.dataoffset is None or len(whole.shape) != 3:
+            return None
+        dtype = np.dtype(page.dtype).newbyteorder(file.byteorder)
+        shape, size = (whole.shape[0], *page.shape), file.filehandle.size
+        return map_part(path, stream, whole.dataoffset, shape, dtype, size)

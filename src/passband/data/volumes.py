@@ -14,7 +14,7 @@ from jaxtyping import Float, Float32, Shaped
 from .. import file_gate
 from ..atomic_write import atomic_write
 from ..errors import InputError
-from ..file_gate import AnyPath, check_cost, decoding, open_file, reader
+from ..file_gate import AnyPath, check_cost, map_part, open_file, reader
 from . import dicom
 from .arrays import finite
 
@@ -73,13 +73,8 @@ def read_volume(
     if suffix == ".npy":
         values, affine = read_array(path), None
     else:
-        with decoding(path, "a NIfTI file"):
-            values, affine = _read_nifti(path)
-    count = values.shape[3] if values.ndim == 4 else 1
-    if volume is not None and not 0 <= volume < count:
-        raise InputError(f"`volume` (={volume}): `{path}` has {count}, counted from 0")
-    if values.ndim == 4 and (count == 1 or volume is not None):
-        values = values[..., volume or 0]
+        values, affine = read_nifti(path)
+    values = _one_of(values, volume, path)
     if values.ndim not in (2, 3) or (affine is not None and values.ndim != 3):
         raise InputError(
             f"`{path}` has {values.ndim} axes, {values.shape}; one volume has 3, and "
@@ -94,13 +89,27 @@ def read_volume(
             f"`{path}` holds {values.dtype}, and a real volume is meant; take its "
             "magnitude, or fit it with `image=complex`"
         )
-    spacing = (1.0,) * values.ndim
-    if affine is not None:
-        spacing = tuple(float(s) for s in np.linalg.norm(affine[:3, :3], axis=0))
-        if not min(spacing) > 0:
-            raise InputError(f"`{path}` has an affine that is flat: {affine.tolist()}")
+    spacing = (1.0,) * values.ndim if affine is None else spacing_of(affine, path)
     name = path.name[: -len(suffix)]
     return Volume(finite_numbers(values, f"`{path}`"), spacing, affine, name)
+
+
+def _one_of(values: np.ndarray, volume: int | None, path: Path) -> np.ndarray:
+    """The volume of that number along the fourth axis, where there is one."""
+    count = values.shape[3] if values.ndim == 4 else 1
+    if volume is not None and not 0 <= volume < count:
+        raise InputError(f"`volume` (={volume}): `{path}` has {count}, counted from 0")
+    if values.ndim == 4 and (count == 1 or volume is not None):
+        values = values[..., volume or 0]
+    return values
+
+
+def spacing_of(affine: Float[np.ndarray, "4 4"], path: Path) -> tuple[float, ...]:
+    """Millimetres between neighbours along each axis."""
+    spacing = tuple(float(s) for s in np.linalg.norm(affine[:3, :3], axis=0))
+    if not min(spacing) > 0:
+        raise InputError(f"`{path}` has an affine that is flat: {affine.tolist()}")
+    return spacing
 
 
 def _of_dicom(path: Path, found: dicom.Stack) -> Volume:
@@ -216,15 +225,49 @@ _ELLIPSOIDS = (
 )
 
 
-def _read_nifti(path: Path) -> tuple[np.ndarray, Float[np.ndarray, "4 4"]]:
+@reader("a NIfTI file")
+def map_nifti(
+    path: Path, volume: int | None = None
+) -> tuple[np.ndarray, Float[np.ndarray, "4 4"]] | None:
+    """The numbers of an unpacked NIfTI file as a read-only map of it, and its affine;
+    None where they are scaled, and so not those of the file."""
+    if suffix_of(path) == ".nii.gz":
+        return None
+    cls = _version(path)
+    with open_file(path, "a NIfTI file") as stream:
+        header = cls.header_class.from_fileobj(stream, check=False)
+        shape, dtype = header.get_data_shape(), header.get_data_dtype()
+        if header.get_slope_inter() not in ((None, None), (1.0, 0.0)):
+            return None
+        at, size = header.get_data_offset(), path.stat().st_size
+        affine = np.asarray(header.get_best_affine(), np.float64)
+        if not np.isfinite(affine).all():
+            raise InputError(f"`{path}` has an affine that is not finite")
+        # The first axis is the fastest in the file.
+        values = map_part(path, stream, at, shape[::-1], dtype, size).T
+    return _one_of(values, volume, path), affine
+
+
+def _version(path: Path) -> Any:
+    """NIfTI 1 or 2, by the length of the header."""
     from nibabel.nifti1 import Nifti1Image
     from nibabel.nifti2 import Nifti2Image
 
-    cls = Nifti1Image
     with _plain(path) as stream:
-        start = stream.read(4)
-    if start in (b"\x1c\x02\0\0", b"\0\0\x02\x1c"):  # 540, the length of its header
-        cls = Nifti2Image
+        two = stream.read(4) in (b"\x1c\x02\0\0", b"\0\0\x02\x1c")  # 540
+    return Nifti2Image if two else Nifti1Image
+
+
+@reader("a NIfTI file")
+def read_nifti(
+    path: Path, volume: int | None = None
+) -> tuple[np.ndarray, Float[np.ndarray, "4 4"]]:
+    """The numbers in a NIfTI file, scaled as it says, and the affine that places them.
+
+    Args:
+        volume: which of several along the fourth axis; all by default.
+    """
+    cls = _version(path)
     with _plain(path) as stream:
         _check_header(path, cls.header_class.from_fileobj(stream, check=False))
     with _plain(path) as stream:
@@ -238,6 +281,7 @@ def _read_nifti(path: Path) -> tuple[np.ndarray, Float[np.ndarray, "4 4"]]:
         raise InputError(f"`{path}` holds {values.dtype}; only numbers can be read")
     if not np.isfinite(affine).all():
         raise InputError(f"`{path}` has an affine that is not finite")
+    values = values if volume is None else _one_of(values, volume, path)
     return values, affine
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..atomic_write import atomic_write, write_bytes
-from ..data.tiff import write_tiff_stack
+from ..data.tiff import MM, write_tiff_stack
 from ..data.volumes import suffix_of, write_volume
 from ..domain import scaled_sides
 from ..errors import InputError
@@ -31,8 +31,6 @@ SCORED, CPU_SCORED = 32, 3
 """Rows that are evaluated at full resolution, and that baselines are made of."""
 SHOWN = 128
 """Rows and columns of the slices of a whole volume that the report shows."""
-MM = {"m": 1000.0, "cm": 10.0, "mm": 1.0, "um": 1e-3, "pixel": 1.0}
-"""Millimetres, which NIfTI has its lengths in."""
 
 
 def slab_of(batch: int, rows: int, side: int) -> tuple[int, int]:
@@ -112,7 +110,10 @@ def render_slices_of(
             write_bytes(out, png_bytes(slices_figure({"Field": values}, spacing)))
         elif suffix in (".tif", ".tiff"):
             with atomic_write(out) as part:
-                write_tiff_stack(part, values, spacing=tuple(spacing), unit=unit)
+                write_tiff_stack(
+                    part, values, values.shape, np.float32, spacing=tuple(spacing),
+                    unit=unit,
+                )  # fmt: skip
         else:
             step = spacing[::-1] * MM.get(unit, 1.0)
             affine = np.diag([*step, 1.0])

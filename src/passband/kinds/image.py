@@ -18,7 +18,7 @@ from ..plot.triptych import triptych
 from ..reconstruct.interpolation import KERNELS, enlarged_by, scattered, spline
 from ..reconstruct.jpeg import jpeg_within
 from ..tasks.image import ImageTask, image_task, render, split_pixels
-from ..tasks.streamed import StreamedImageTask, streamed_task
+from ..tasks.streamed import StreamedTask, streamed_task, thinned_picture
 from ..train.memory import budget
 from ..tuning.grid import grid_problem
 from ..tuning.problem import Problem
@@ -118,7 +118,7 @@ class ImageKind(Kind, PicturesInStacks):
         start = start_at((values.mean(dtype=np.float64) - low) / (high - low))
         return Network(2, values.shape[2], "sigmoid", start)
 
-    def task(self, training: Training) -> ImageTask | StreamedImageTask:
+    def task(self, training: Training) -> ImageTask | StreamedTask:
         holdout, seed = self.options.holdout, self.options.seed
         # A GPU has the pixels beside it, where they fit.
         if self.mapped and (on_cpu() or 4 * self.image.values.nbytes > budget()):
@@ -149,7 +149,7 @@ class ImageKind(Kind, PicturesInStacks):
 
     def health(
         self,
-        task: ImageTask | StreamedImageTask,
+        task: ImageTask | StreamedTask,
         field: Field,
         entry: Any,
         history: History,
@@ -165,7 +165,7 @@ class ImageKind(Kind, PicturesInStacks):
 
     def evaluate(
         self,
-        task: ImageTask | StreamedImageTask,
+        task: ImageTask | StreamedTask,
         field: Field,
         training: Training,
         listener: Listener = SILENT,
@@ -179,8 +179,8 @@ class ImageKind(Kind, PicturesInStacks):
         k, more = stride(h * w, most, min(h, w)), {}
         if k > 1:
             more["evaluated"] = f"one row and one column in {k}"
-        streamed = isinstance(task, StreamedImageTask)
-        task = task.thinned(k) if streamed else thinned(task, k)
+        streamed = isinstance(task, StreamedTask)
+        task = thinned_picture(task, k) if streamed else thinned(task, k)
         rows, columns, _ = task.pixels.shape
         crop = (0.0, 0.0, float(k * rows), float(k * columns))
         prediction, apart = mean_and_spread(

@@ -16,8 +16,9 @@ class RenderOptions:
         None, "samples along the longest side, or of a signal", least=1
     )
     crop: str | None = option(
-        None, "part of a picture, in its pixels", metavar="TOP,LEFT,BOTTOM,RIGHT"
-    )
+        None, "part of a picture, in its pixels: TOP,LEFT,BOTTOM,RIGHT; of a volume, "
+        "in voxels: X,Y,Z,X,Y,Z", metavar="NUMBERS",
+    )  # fmt: skip
     what: str | None = option(
         None, "what to write: field (default), or measurements: what the instrument "
         "would see of it, as NPY", choices=("field", "measurements"),

@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..export.video import SUFFIXES as FILMS
 from ..export.video import check_video, write_video
 from ..field import Field
-from ..tasks.video import render_frames
+from ..tasks.slices import places_along, render_slices
 from .kind import Listener, Rendered, share_told
 from .model_facts import check_room, range_of, refuse, shape_of, size_of, suffix_of
 
@@ -33,8 +33,10 @@ def render_video(
     check_room(math.prod(size) * channels * len(times))
 
     def frames() -> np.ndarray:
-        told = share_told(listener)
-        return render_frames(field, (h, w, t), times, size, on_frame=told)
+        rows, columns = size
+        places = (h * np.arange(rows) / rows, w * np.arange(columns) / columns, times)
+        axes = places_along(places, (h, w, t))
+        return render_slices(field, axes, on_slice=share_told(listener))
 
     def values() -> np.ndarray:
         found = to_user(frames(), low, high)

@@ -12,10 +12,16 @@ from ..members import mean_and_spread
 from ..plot.picture_grid import picture_grid
 from ..plot.triptych import triptych
 from ..tasks.metrics import psnr
-from ..tasks.video import VideoTask, mean_of_neighbours, train_frames, video_task
+from ..tasks.slices import (
+    SlicesTask,
+    mean_of_neighbours,
+    slices_task,
+    train_slices,
+)
 from ..tuning.grid import grid_problem
 from ..tuning.problem import Problem
 from .defaults import cut_to_size, on_cpu, paper_lr, points_in_time, resolve, start_at
+from .image_stacks import colours
 from .kind import (
     SILENT,
     Evaluation,
@@ -65,12 +71,12 @@ class VideoKind(Kind):
         path = cls.source(options)
         listener.progress(f"reading {path.name}", often=False)
         video = read_video(path, frames=options.frames, longest=options.longest)
-        train_frames(video.values.shape[2], options.holdout)
+        train_slices(video.values.shape[2], options.holdout)
         return cls(options, video.name, video)
 
     def training(self, asked: TrainOptions, mapping: Any) -> Training:
         h, w, t, _ = self.video.values.shape
-        train = h * w * len(train_frames(t, self.options.holdout))
+        train = h * w * len(train_slices(t, self.options.holdout))
         evaluate = len(self._scored(None)) * h * w
         batch = points_in_time(train, evaluate, STEPS)
         return resolve(
@@ -82,8 +88,8 @@ class VideoKind(Kind):
         start = start_at((values.mean(dtype=np.float64) - low) / (high - low))
         return Network(3, values.shape[3], "sigmoid", start)
 
-    def task(self, training: Training) -> VideoTask:
-        return video_task(
+    def task(self, training: Training) -> SlicesTask:
+        return slices_task(
             self.video, holdout=self.options.holdout, batch=training.batch
         )
 
@@ -93,7 +99,7 @@ class VideoKind(Kind):
     def trials(self, asked: TrainOptions, size: TrialSize) -> Problem:
         values, low, high = self.video.values, self.video.low, self.video.high
         known = np.zeros(values.shape[:3], bool)
-        known[:, :, train_frames(values.shape[2], self.options.holdout)] = True
+        known[:, :, train_slices(values.shape[2], self.options.holdout)] = True
         most, batch = cut_to_size(int(known.sum()), size)
         return grid_problem(
             ((values - low) / (high - low)).astype(np.float32),
@@ -114,7 +120,7 @@ class VideoKind(Kind):
 
     def evaluate(
         self,
-        task: VideoTask,
+        task: SlicesTask,
         field: Field,
         training: Training,
         listener: Listener = SILENT,
@@ -144,7 +150,7 @@ class VideoKind(Kind):
         def figures() -> dict[str, Any]:
             levels = [psnr(seen[k], truth[k], data_range=1.0) for k in strip]
             grid = picture_grid(
-                [[_colours(truth[k]), _colours(seen[k])] for k in strip],
+                [[colours(truth[k]), colours(seen[k])] for k in strip],
                 titles=("Frame", "Rendered"),
                 captions=[
                     [f"frame {frames[k]}", f"{level:.2f} dB"]
@@ -168,14 +174,14 @@ class VideoKind(Kind):
                 unit * seen[middle], unit * truth[middle], channels=True,
             ),
             shown=lambda: Shown(
-                _colours(seen[middle]), _colours(truth[middle]),
-                {NEIGHBOURS: _colours(self._between()[frames[middle]])}
+                colours(seen[middle]), colours(truth[middle]),
+                {NEIGHBOURS: colours(self._between()[frames[middle]])}
                 if len(held) else {},
             ),
         )  # fmt: skip
 
     def _between(self) -> np.ndarray:
-        task = video_task(self.video, holdout=self.options.holdout)
+        task = slices_task(self.video, holdout=self.options.holdout)
         return mean_of_neighbours(task.truth(), np.asarray(task.train))
 
     def classical(self, room: int) -> dict[str, Make]:
@@ -185,11 +191,11 @@ class VideoKind(Kind):
             return {}
 
         def neighbours() -> Reconstruction:
-            task, frames = video_task(self.video, holdout="odd"), self._scored(None)
+            task, frames = slices_task(self.video, holdout="odd"), self._scored(None)
             seen, truth = self._between()[frames], task.truth(frames)
             held = np.flatnonzero(~np.isin(frames, np.asarray(task.train)))
             k = int(held[len(held) // 2])
-            shown = Shown(_colours(seen[k]), _colours(truth[k]))
+            shown = Shown(colours(seen[k]), colours(truth[k]))
             return Reconstruction(task.scores(seen, frames), shown)
 
         return {NEIGHBOURS: neighbours}
@@ -207,8 +213,3 @@ class VideoKind(Kind):
             np.zeros(3), np.full(3, 1 / max(sides)), np.zeros(3),
             "column, row and frame of the fitted video",
         )  # fmt: skip
-
-
-def _colours(picture: np.ndarray) -> np.ndarray:
-    """Grey, or three colours: what a figure shows of any picture."""
-    return picture[..., 0] if picture.shape[2] < 3 else picture[..., :3]

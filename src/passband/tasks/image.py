@@ -141,16 +141,27 @@ def split_pixels(
     index = np.arange(shape[0] * shape[1]).reshape(shape)
     if holdout == "quarter":
         return index[::2, ::2].ravel(), index[1::2, 1::2].ravel()
-    try:
-        share = float(holdout)
-    except ValueError:
-        share = -1.0
-    count = round(share * index.size) if 0 < share < 1 else 0
-    if not 0 < count < index.size:
+    found = split_share(index.size, holdout, seed)
+    if found is None:
         raise InputError(
             f"`holdout` (={holdout}) must be `none`, `quarter` or a share below 1"
         )
-    order = np.random.default_rng(seed).permutation(index.size)
+    return found
+
+
+def split_share(
+    size: int, share: str, seed: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Which of `size` samples train, and which are held out by chance: `0.1` is a tenth
+    of them; None where that is no share."""
+    try:
+        part = float(share)
+    except ValueError:
+        return None
+    count = round(part * size) if 0 < part < 1 else 0
+    if not 0 < count < size:
+        return None
+    order = np.random.default_rng(seed).permutation(size)
     return np.sort(order[count:]), np.sort(order[:count])
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import math
+from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
@@ -34,7 +35,7 @@ PATCHES = 16
 def grid_problem(
     values: Float[np.ndarray, "*sides c"],
     *,
-    step: float | None = None,
+    step: float | Sequence[float] | None = None,
     known: Bool[np.ndarray, "*sides"] | None = None,
     most: int | None = None,
     batch: int | None = None,
@@ -46,7 +47,8 @@ def grid_problem(
     """The problem of samples in [0, 1] at the points of a regular grid.
 
     Args:
-        step: the distance of neighbours; by default the longest side is one unit long.
+        step: the distance of neighbours, one or one for each axis of the array; by
+            default the longest side is one unit long.
         known: the samples there are to train on; None for all.
         most: points that the trials may take, as tiles of the grid.
         batch: points a step; None takes all of them.
@@ -54,10 +56,13 @@ def grid_problem(
     """
     values = np.asarray(values, np.float32)
     sides = values.shape[:-1]
-    apart = 1 / max(sides) if step is None else step
+    apart: float | list[float] = 1 / max(sides)
+    if step is not None:
+        apart = float(step) if isinstance(step, int | float) else list(step)
     there = np.ones(sides, bool) if known is None else known
     whole = values if known is None else _filled(values, known)
-    axes = axis_shares(whole)
+    steps = apart if isinstance(apart, list) else None
+    axes, finest = axis_shares(whole, steps), np.min(apart).item()
     index = np.flatnonzero(there)
     if most is not None and len(index) > most:
         index = np.flatnonzero(there & _tiles(sides, most))
@@ -84,9 +89,9 @@ def grid_problem(
         d=len(sides),
         out=values.shape[-1],
         output=output,
-        guess=first_guess(whole, apart),
+        guess=first_guess(whole, finest),
         axes=None if axes is None else xy(axes),
-        nyquist=0.5 / apart,
+        nyquist=0.5 / finest,
         patches=_patches(whole, apart, seed) if blank > 0 else None,
         above=BETWEEN,
         start=start,
@@ -96,10 +101,11 @@ def grid_problem(
 
 
 def grid_points(
-    index: Int[np.ndarray, " n"], sides: tuple[int, ...], step: float
+    index: Int[np.ndarray, " n"], sides: tuple[int, ...], step: float | list[float]
 ) -> Float[np.ndarray, "n d"]:
     """Coordinates of flat indices, neighbours `step` apart."""
-    return (step * np.stack(grid_places(index, sides), axis=-1)).astype(np.float32)
+    each = np.asarray(xy(step)) if isinstance(step, list) else step
+    return (each * np.stack(grid_places(index, sides), axis=-1)).astype(np.float32)
 
 
 def split(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -124,7 +130,9 @@ def _tiles(sides: tuple[int, ...], most: int) -> Bool[np.ndarray, "*sides"]:
     return taken
 
 
-def _patches(values: np.ndarray, step: float, seed: int) -> Patches | None:
+def _patches(
+    values: np.ndarray, step: float | list[float], seed: int
+) -> Patches | None:
     sides, rng = values.shape[:-1], np.random.default_rng(seed)
     edge = max(2, int(PATCH ** (1 / len(sides)) + 1e-9))
     size = tuple(min(edge, n) for n in sides)

@@ -8,6 +8,7 @@ the band that grows as the spectrum's centre falls below that of white noise.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -47,16 +48,22 @@ def first_guess(values: Float[np.ndarray, "*sides c"], step: float) -> float:
     return max(_share(steepness), _told(band)) * band * nyquist
 
 
-def axis_shares(values: Float[np.ndarray, "*sides c"]) -> tuple[float, ...] | None:
+def axis_shares(
+    values: Float[np.ndarray, "*sides c"], steps: Sequence[float] | None = None
+) -> tuple[float, ...] | None:
     """How wide the spectrum is along each axis of the array, over the widest; None
-    where all are about as wide."""
+    where all are about as wide.
+
+    Args:
+        steps: how far neighbours are apart along each axis, where that differs.
+    """
     if values.ndim < 3:
         return None
     widths = []
     for axis in range(values.ndim - 1):
         change = np.diff(values.astype(np.float64), axis=axis)
         square = float(np.mean(change**2)) if change.size else 0.0
-        widths.append(np.sqrt(square))
+        widths.append(np.sqrt(square) / (1.0 if steps is None else steps[axis]))
     top = max(widths)
     if top <= 0 or top < UNLIKE * min(widths):
         return None
