@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Scalar
@@ -250,6 +251,7 @@ def modern(name: str, data: Set, small: bool) -> Set:
     tasks = [task.with_prior(tv) if tv else task for task in data.tasks]  # pyright: ignore
     return dataclasses.replace(
         data,
+        problems=[_with_prior(p, tv) if tv else p for p in data.problems],
         plan=dataclasses.replace(
             data.plan, lr=trial_lr, schedule="cosine", optimiser=muon, leak=leak
         ),
@@ -264,6 +266,14 @@ def modern(name: str, data: Set, small: bool) -> Set:
         leak=leak,
         starts=None if None in starts else tuple(starts),  # pyright: ignore
     )
+
+
+def _with_prior(problem: Problem, weight: float) -> Problem:
+    """The trials with the prior of the fit, as `kinds.prior` has them."""
+    held: Any = problem.held
+    held = eqx.tree_at(lambda h: h.task, held, held.task.with_prior(weight))
+    digest = f"{problem.digest} tv:{weight!r}"
+    return dataclasses.replace(problem, held=held, digest=digest)
 
 
 SETS: dict[str, tuple[Callable[[int, bool], Set], int]] = {

@@ -55,7 +55,8 @@ def _moved(page: Path, root: Path, pages: Path) -> str:
         inside = path.removeprefix("../").removeprefix("docs/")
         if path in BESIDE or inside in BESIDE:
             return f"]({up}/{BESIDE[inside]}{anchor})"
-        if inside.startswith("results/") and (root / inside).is_file():
+        picture = inside.startswith("benchmarks/") and inside.endswith(".png")
+        if (inside.startswith("results/") or picture) and (root / inside).is_file():
             (pages / inside).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / inside, pages / inside)
             return f"]({up}/{inside})"

@@ -59,6 +59,22 @@ def write_bytes(path: Path, data: bytes) -> None:
         part.write_bytes(data)
 
 
+def append_text(path: Path, text: str, *, sync: bool = False) -> None:
+    """Add to a file of lines, of which a kill may cut the last.
+
+    Args:
+        sync: wait until it is on the disk.
+    """
+    try:
+        with open(path, "a") as stream:
+            stream.write(text)
+            stream.flush()
+            if sync:
+                os.fsync(stream.fileno())
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
 def make_folder(path: Path) -> None:
     """Make a folder and those above it, where they are not there yet."""
     try:

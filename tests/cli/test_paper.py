@@ -266,7 +266,7 @@ def test_a_data_set_is_checked_before_a_full_run(items, tmp_path, monkeypatch, c
     assert main(words) == 2
     assert "is corrupted: it has 0 bytes" in capsys.readouterr().err
     assert items["fig8"].runs == 0
-    monkeypatch.setattr("passband.cli.paper_run.check", lambda name: None)
+    monkeypatch.setattr("passband.paper.runs.check", lambda name: None)
     assert main(words) == 0
     content = json.loads((tmp_path / "full" / "fig8.json").read_text())
     assert content["provenance"]["data"] == results.fingerprints(["natural"])

@@ -39,7 +39,9 @@ def test_rows_are_those_of_a_python_slice(word, found):
     assert chosen_rows(word, 10, "a scan") == found
 
 
-@pytest.mark.parametrize("word", ["x", "1:2:3:4", "1:2:0", "7:3", "10:", "3,4", 10])
+@pytest.mark.parametrize(
+    "word", ["x", "1:2:3:4", "1:2:0", "7:3", "10:", "8:12", "3,4", 10]
+)
 def test_rows_that_are_none_are_one_line(word):
     with pytest.raises(InputError, match=r"`rows` \(="):
         chosen_rows(word, 10, "`scan.h5`")
@@ -49,6 +51,11 @@ def test_rows_of_python_are_words_that_a_run_can_keep():
     assert CTOptions(file="a", rows=slice(2, 10)).rows == "2:10:1"
     assert CTOptions(file="a", rows="7").rows == 7
     assert chosen_rows(CTOptions(file="a", rows=slice(None)).rows, 9, "") == range(9)
+
+
+def test_a_simulated_scan_is_not_taken_apart():
+    with pytest.raises(InputError, match="`each_row` takes a scan apart"):
+        CTOptions(simulate="head.npy", each_row=True)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from passband.field import make_field
 from passband.mappings import FourierFeatures
 from passband.ops import fused
 from passband.ops.fused import fits, fused_field, fused_mlp
-from passband.ops.fused_tiles import features
+from passband.ops.fused_tiles import back, dense, dense_first, features
 from passband.ops.mlp import Precision, mlp
 
 interpreted = functools.partial(fused_field, interpret=True)
@@ -174,3 +174,30 @@ def test_a_field_takes_the_fused_path_where_it_fits(monkeypatch):
     monkeypatch.setattr(passband.field, "fused_mlp", few)
     np.testing.assert_allclose(field("none").logits(coords), raw, atol=2e-2)
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("width", [128, 256])
+def test_products_of_integers_are_exact(width):
+    """On a Hopper GPU by the programs themselves: an assembler that lets a register be
+    written before an asynchronous product has read it (ptxas before 13.3) shows here.
+    """
+    real = fused.hopper()
+    n, tiles = (65_536, 8) if real else (256, 2)
+    rng = np.random.default_rng(width)
+
+    def integers(low, high, *shape):
+        return rng.integers(low, high + 1, shape).astype(np.float32)
+
+    x, g = integers(-1, 1, n, width), integers(-1, 1, n, width)
+    W, b, h = integers(-1, 1, width, width), integers(-3, 3, width), np.abs(x)
+    half, asked = jnp.bfloat16, {"tiles": tiles, "interpret": not real}
+    X, G, H = (jnp.asarray(a, half) for a in (x, g, h))
+    M, B = jnp.asarray(W, half), jnp.asarray(b)
+    want = np.maximum(x @ W + b, 0)
+    np.testing.assert_array_equal(dense(X, M, B, **asked), want)
+    np.testing.assert_array_equal(dense_first(X, M, B, interpret=not real), want)
+    d, db, dW = back(G, M, H, **asked)
+    want = (g @ W.T) * (h > 0)
+    np.testing.assert_array_equal(d, want)
+    np.testing.assert_array_equal(np.asarray(db).sum(axis=0), want.sum(axis=0))
+    np.testing.assert_array_equal(np.asarray(dW).sum(axis=0), h.T @ g)

@@ -12,7 +12,7 @@ import pytest
 from passband.data.images import Image
 from passband.field import make_field
 from passband.tasks.image import image_task
-from passband.train import programs
+from passband.train import driver, programs
 from passband.train.driver import Config, start, train
 from passband.train.memory import bytes_of_run
 from passband.train.optimisers import adam
@@ -215,6 +215,29 @@ def test_programs_are_made_once_and_searched_only_where_that_pays(monkeypatch):
     assert made == [(7, True), (7, False)]
     train(TASKS, _fields(), Config(steps=10, every=7), keys=KEYS)
     assert made[2:] == [(3, False)]
+
+
+def test_a_program_that_is_to_compile_fast_lays_no_steps_side_by_side(monkeypatch):
+    found, calls = [], []
+    scan, make = programs._scan, programs.programs
+    monkeypatch.setattr(programs, "_PROGRAMS", {})
+    monkeypatch.setattr(programs, "unroll", lambda task: 4)
+    monkeypatch.setattr(
+        programs,
+        "_scan",
+        lambda one, state, length, unroll: (
+            found.append(unroll) or scan(one, state, length, 1)
+        ),
+    )
+    monkeypatch.setattr(
+        driver, "programs", lambda some: calls.extend(some) or make(some)
+    )
+    config = Config(steps=2, every=2)
+    train(TASKS, _fields(), config, keys=KEYS)
+    monkeypatch.setitem(AUTOTUNE_FLOP, False, 0)
+    train(TASKS, _fields(), config, keys=KEYS)
+    assert [call.skip_autotune for call in calls] == [True, False]
+    assert found == [1, 4]
 
 
 def test_hooks_see_the_stack_and_stops_its_runs_by_their_places():

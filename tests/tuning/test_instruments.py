@@ -56,6 +56,14 @@ def test_held_rays_are_neither_trained_on_nor_the_fits_own_test(holdout):
     assert float(error(held, network)) == pytest.approx(np.mean(apart**2), rel=1e-4)
 
 
+def test_the_guess_for_rays_grows_with_the_views_up_to_a_tenth_of_the_grids_nyquist():
+    values = np.random.default_rng(0).random((20, 40)).astype(np.float32)
+    sinogram = Sinogram(values, 9.0 * np.arange(20), "rays")
+    coarse, fine = (ct_task(sinogram, high=1.0, grid=grid) for grid in (64, 160))
+    assert ct_problem(coarse).guess == pytest.approx(64 / 2 / 10)
+    assert ct_problem(fine).guess == pytest.approx(0.7 * 20 / np.pi, rel=0.02)
+
+
 def test_a_held_out_stretch_is_as_wide_as_views_are_apart():
     for views, bins, wide in ((20, 512, 27), (180, 512, 3), (400, 64, 1), (3, 64, 8)):
         gone = stretches((views, bins), 0.1, 0)

@@ -11,7 +11,8 @@ from ..json_text import to_json
 from .options import as_flags
 
 INTERRUPTED = 128 + signal.SIGINT  # the exit status of a command that Ctrl-C ended
-
+SOME_FAILED = 3
+"""Where some of many inputs failed, or a process was lost, and all else is done."""
 
 PIPE_SECONDS = 10.0
 """Between two lines of progress into a pipe or a file, which keeps them all."""

@@ -2,9 +2,13 @@
 
 import os
 import sys
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from .console import Console
+
+if TYPE_CHECKING:
+    from ..train.processes import Processes
 
 
 def prepare(
@@ -36,3 +40,19 @@ def prepare(
         problem = keep_programs()
         if problem is not None:
             Console(quiet=quiet).warn(problem)
+
+
+def join(options: Any, console: Console, deterministic: bool = False) -> "Processes":
+    """Prepare as `prepare` does, and join the other processes where the options ask for
+    it; of several, process 0 speaks."""
+    asked = options.distributed or options.coordinator is not None
+    # Processes join before JAX looks for its devices.
+    device = "auto" if asked and options.device == "gpu" else options.device
+    prepare(device, deterministic, quiet=options.quiet)
+    from ..train.processes import ALONE, distributed
+
+    if not asked:
+        return ALONE
+    found = distributed(options.coordinator, options.processes, options.process)
+    console.quiet = console.quiet or found.index > 0
+    return found

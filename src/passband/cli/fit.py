@@ -1,7 +1,6 @@
 """`passband fit KIND FILE`."""
 
 import dataclasses
-import os
 import shlex
 import time
 from pathlib import Path
@@ -46,13 +45,16 @@ class SittingOptions(Output):
 
 def options_of(row: Row) -> type:
     """Those of the kind, of which several may be given, then those of the sitting."""
+    files = several_files(row)
+    return joined(row.options.__doc__, row.options, files, SittingOptions, ManyOptions)
+
+
+def several_files(row: Row) -> type:
+    """The file of a kind's options, as one or more."""
     [file] = (f for f in dataclasses.fields(row.options) if f.name == "file")
     help, metavar = file.metadata["help"], file.metadata["metavar"]
     files = argument(help, metavar=metavar, default=None, many=True)
-    several = dataclasses.make_dataclass("Files", [("file", list, files)])
-    return joined(
-        row.options.__doc__, row.options, several, SittingOptions, ManyOptions
-    )
+    return dataclasses.make_dataclass("Files", [("file", list, files)])
 
 
 def run(row: Row, options: Any, given: set[str]) -> int:
@@ -60,7 +62,7 @@ def run(row: Row, options: Any, given: set[str]) -> int:
     from .device import prepare
 
     files = [name for name in options.file or [] if name]
-    if is_many(row, files, options):
+    if row.is_many(files, options):
         from .many import run_many
 
         return run_many(row, files, options, given)
@@ -126,17 +128,6 @@ def run(row: Row, options: Any, given: set[str]) -> int:
         return INTERRUPTED
     console.result(fitted.result, _summary(fitted.result))
     return 0
-
-
-def is_many(row: Row, files: list[str], options: Any) -> bool:
-    """Whether a set of fields is asked for: several files, a list, a pattern, a
-    folder where the kind reads files, or each row of a scan."""
-    folder = len(files) == 1 and os.path.isdir(files[0])
-    if not files and options.resume and options.out is not None:
-        return os.path.exists(os.path.join(options.out, "part-000"))
-    several = len(files) > 1 or options.list is not None or options.pattern is not None
-    each = getattr(options, "each_row", False)
-    return several or each or (folder and bool(row.suffixes))
 
 
 def _run_path(kind: Any, options: Any, given: set[str]) -> Path:

@@ -1,7 +1,6 @@
 """`passband fit KIND` of several inputs."""
 
 import dataclasses
-import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -10,46 +9,25 @@ from ..errors import InputError
 from ..kinds.many_options import ManyOptions
 from ..kinds.table import Row
 
-SOME_FAILED = 3
-"""The exit status where some inputs could not be fitted, and all others were."""
 NAMED = 10  # failures in the summary; the index has all
 
 
 def run_many(row: Row, files: list[str], options: Any, given: set[str]) -> int:
     """Fit inputs and leave a set of fields."""
-    from .device import prepare
+    from .console import INTERRUPTED, SOME_FAILED, Console
+    from .device import join
 
     if alone := sorted(given & {"minutes", "save_every"}):
         raise InputError(f"`{alone[0]}` goes with one input; a set is saved by stacks")
-    place = _place(row, files, options)
-    # Processes join before JAX looks for its devices.
-    early = "auto" if options.distributed and options.device == "gpu" else None
-    prepare(early or options.device, options.deterministic, quiet=options.quiet)
-    from ..kinds.many_inputs import sources_of
-    from ..kinds.many_set import fit_set, inputs_before
-    from ..train.processes import ALONE, distributed
-    from .console import INTERRUPTED, Console
-
+    place = set_path(files, options, f"{options.mapping or 'auto'}-set")
     console = Console.of(options)
-    joined = options.distributed or options.coordinator is not None
-    processes = ALONE
-    if joined:
-        processes = distributed(options.coordinator, options.processes, options.process)
-        console.quiet = console.quiet or processes.index > 0
+    processes = join(options, console, options.deterministic)
+    from ..kinds.many_inputs import named_sources
+    from ..kinds.many_set import fit_set
+
     own = {f.name: getattr(options, f.name) for f in dataclasses.fields(ManyOptions)}
-    fields = dataclasses.fields(row.options)
-    plain: dict[str, Any] = {f.name: getattr(options, f.name) for f in fields}
-    plain["file"] = None
-    asked = row.options(**plain)
-    cls = row.load()
-    said = {"files": [os.path.abspath(f) for f in files], "pattern": options.pattern,
-            "list": options.list and os.path.abspath(options.list)}  # fmt: skip
-    if not files and options.list is None:
-        said = inputs_before(place)  # it goes on with what it began with
-    sources = sources_of(
-        cls, said["files"], suffixes=row.suffixes, pattern=said["pattern"],
-        list_file=said["list"],
-    )  # fmt: skip
+    asked, cls = row.asked(options, file=None), row.load()
+    said, sources = named_sources(row, files, options, place)
     try:
         result = fit_set(
             cls, sources, asked, given - {"file"}, place, many=ManyOptions(**own),
@@ -70,8 +48,9 @@ def run_many(row: Row, files: list[str], options: Any, given: set[str]) -> int:
     return SOME_FAILED if result["fields"] else 1
 
 
-def _place(row: Row, files: list[str], options: Any) -> Path:
-    """The folder of the set: as given, or by the name of the first input."""
+def set_path(files: list[str], options: Any, what: str) -> Path:
+    """The folder of what is made of several inputs: as given, or by the name of the
+    first."""
     if options.out is not None:
         return Path(options.out)
     first = options.list or (files[0] if files else None)
@@ -80,7 +59,7 @@ def _place(row: Row, files: list[str], options: Any) -> Path:
     name = Path(first).resolve().stem
     if len(files) > 1:
         name += f"-and-{len(files) - 1}-more"
-    return Path("runs") / f"{name}-{options.mapping or 'auto'}-set".replace(":", "-")
+    return Path("runs") / f"{name}-{what}".replace(":", "-")
 
 
 def _summary(result: dict[str, Any]) -> str:

@@ -1,27 +1,33 @@
 """`passband paper`: the paper's tables and figures, run, checked, drawn, reported."""
 
 import dataclasses
+import functools
+import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..kinds.many_options import ProcessOptions
 from ..options import argument, option
-from .console import Console
-from .device import prepare
-from .options import Output
+from .console import SOME_FAILED, Console
+from .device import join
+from .options import Output, joined
 
 if TYPE_CHECKING:
     from ..paper.item import Item, Preset
+    from ..paper.results import Result
+    from ..train.processes import Processes
 
+SHARED = {f.name for f in dataclasses.fields(ProcessOptions)}
 ACTIONS = ("list", "run", "all", "draw", "judge", "report", "readme")
 NEED_IDS = ("run", "draw", "judge")
 
 
 @dataclasses.dataclass(frozen=True)
-class Options(Output):
-    """The paper's tables and figures: list, run ID..., all, draw ID..., report."""
+class PaperOptions(Output):
+    """Which items, at which size, to which folder."""
 
     words: Sequence[str] | None = argument(
         "list; run ID...; all; draw ID..., judge ID... (again, from the results on "
@@ -54,18 +60,26 @@ class Options(Output):
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "gpu"))
 
 
-def run(options: Options, given: set[str]) -> int:
+Options = joined(
+    "The paper's tables and figures: list, run ID..., all, draw ID..., report.",
+    PaperOptions,
+    ProcessOptions,
+)
+
+
+def run(options: Any, given: set[str]) -> int:
     """Do what the words ask for."""
-    del given
     begun = time.perf_counter()
     action, ids = _words(options)
-    console = Console(json=options.json, quiet=options.quiet)
+    if action not in ("run", "all") and (alone := sorted(given & SHARED)):
+        raise InputError(f"`{alone[0]}` goes with run and all, not with {action}")
+    console = Console.of(options)
     folder = Path(options.out)
     if action == "readme":
         from .paper_pages import readme
 
         return readme(folder, console, check=options.check)
-    prepare(options.device, quiet=options.quiet)
+    processes = join(options, console)
     from ..paper import plan, registry
     from ..paper.item import Preset
 
@@ -85,11 +99,11 @@ def run(options: Options, given: set[str]) -> int:
         items = _with_seeds(items, options.seeds)
     if action in ("run", "all"):
         items = plan.in_order(items)
-    return _run(items, preset, folder, console, options, action, begun)
+    return _run(items, preset, console, options, processes, begun)
 
 
-def _words(options: Options) -> tuple[str, list[str]]:
-    words = list(options.words or ())
+def _words(options: Any) -> tuple[str, list[str]]:
+    words: list[str] = list(options.words or ())
     if not words or words[0] not in ACTIONS:
         found = f"`{words[0]}`" if words else "nothing"
         raise InputError(
@@ -118,29 +132,46 @@ def _with_seeds(items: "list[Item]", count: int) -> "list[Item]":
 def _run(
     items: "list[Item]",
     preset: "Preset",
-    folder: Path,
     console: Console,
-    options: Options,
-    action: str,
+    options: Any,
+    processes: "Processes",
     begun: float,
 ) -> int:
+    from ..paper.runs import Runs
+    from ..paper.shared import run_shared
     from .paper_pages import report
-    from .paper_run import Runs
+    from .paper_text import beside, described
 
-    runs = Runs(preset, folder, console, resume=options.resume, whole=action == "all")
+    folder, (action, *ids) = Path(options.out), options.words
+    again = ["passband", "paper", action, *ids, "--preset", preset.value, "--resume"]
+    again += [] if options.out == "results" else ["--out", options.out]
+
+    def tell(item: "Item", result: "Result") -> None:
+        if not console.json:
+            text = described(item, result) + beside(item, preset, folder)
+            console.result({}, text)
+
+    runs = Runs(
+        preset, folder, console, go_on=shlex.join(again), tell=tell,
+        resume=options.resume, whole=action == "all" or processes.count > 1,
+    )  # fmt: skip
+    lost = False
     try:
         if action == "draw":
             runs.draw(items)
         elif action == "judge":
             runs.judge(items)
         else:
-            runs.run(items)
+            lost = run_shared(runs, items, processes, options.lost_after)
     except KeyboardInterrupt:
-        if action == "all":
+        if runs.whole:
             console.error(f"passband: stopped; {runs.how_to_go_on()}")
         raise
+    if processes.index:  # process 0 speaks of it
+        return 1 if runs.broken else 0
     if action == "all" and runs.results and not runs.broken_disk:
-        report(folder, preset, console, aside=True, ready=lambda: runs.note(begun))
+        took = functools.partial(runs.note, begun, processes.count)
+        report(folder, preset, console, aside=True, ready=took)
     if options.json:
         content = {
             "preset": preset.value,
@@ -153,4 +184,4 @@ def _run(
         console.say(f"passband: claims fail in {', '.join(failed)}")
     if runs.broken or (options.check and failed):
         return 1
-    return 2 if runs.skipped else 0
+    return SOME_FAILED if lost else 2 if runs.skipped else 0

@@ -1,4 +1,4 @@
-"""`passband tune KIND FILE`."""
+"""`passband tune KIND FILE...`."""
 
 import dataclasses
 import os
@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..kinds.many_options import InputOptions, ProcessOptions
 from ..kinds.table import Row
 from ..options import option
+from .fit import several_files
 from .options import Output, joined
 
 
@@ -37,25 +39,56 @@ class TuneOptions(Output):
         metavar="DIR",
     )  # fmt: skip
     overwrite: bool = option(False, "replace an earlier choice in that folder")
+    resume: bool = option(
+        False, "of several inputs: leave out those whose choice is in that folder"
+    )
 
 
 FILES = ("choice.json", "curve.png", "report.html")
 NOT_OF_A_FIT = {f.name for f in dataclasses.fields(TuneOptions)} | {"batch"}
+OF_SEVERAL = {"resume"} | {
+    f.name for part in (InputOptions, ProcessOptions) for f in dataclasses.fields(part)
+}
 
 
 def options_of(row: Row) -> type:
     """Those of the kind that decide what is trained, and those of the choice."""
     doc = f"Choose the scale of a mapping for {row.thing}, from the data."
-    return joined(doc, row.options, TuneOptions)
+    return joined(
+        doc, row.options, several_files(row), TuneOptions, InputOptions, ProcessOptions
+    )
 
 
 def run(row: Row, options: Any, given: set[str]) -> int:
-    """Choose a scale for a file, and leave curve, JSON and report in a folder."""
-    from .device import prepare
+    """Choose a scale for a file, and leave curve, JSON and report in a folder; of
+    several files, a table of choices."""
+    from .console import Console
+    from .device import join
 
-    prepare(options.device, options.deterministic, quiet=options.quiet)
-    from ..atomic_write import make_folder, refuse_existing, write_bytes
+    files, console = [name for name in options.file or [] if name], Console.of(options)
+    many = row.is_many(files, options)
+    if not many and (alone := sorted(given & OF_SEVERAL)):
+        raise InputError(f"`{alone[0]}` goes with several inputs")
+    processes = join(options, console, options.deterministic)
     from ..auto import Auto
+    from ..words import parse_mapping
+
+    auto = parse_mapping(options.mapping)
+    if not isinstance(auto, Auto):
+        raise InputError(
+            f"`mapping` (={options.mapping}) leaves no scale to choose; name a "
+            "family, such as gaussian:auto or positional:auto"
+        )
+    if many:
+        from .tune_many import run_many
+
+        return run_many(row, files, options, auto, processes, console)
+    options = dataclasses.replace(options, file=files[0] if files else None)
+    return _run_one(row, options, given, auto, console)
+
+
+def _run_one(row: Row, options: Any, given: set[str], auto: Any, console: Any) -> int:
+    from ..atomic_write import make_folder, refuse_existing, write_bytes
     from ..export.choice_report import write_choice
     from ..kinds.choose import choose_for
     from ..kinds.fit import read_kind
@@ -63,16 +96,8 @@ def run(row: Row, options: Any, given: set[str]) -> int:
     from ..plot.sigma_curve import choice_figure
     from ..plot.style import png_bytes
     from ..train.device import device_name
-    from ..words import parse_mapping
-    from .console import Console
 
-    kind, console = row.load(), Console.of(options)
-    auto = parse_mapping(options.mapping)
-    if not isinstance(auto, Auto):
-        raise InputError(
-            f"`mapping` (={options.mapping}) leaves no scale to choose; name a "
-            "family, such as gaussian:auto or positional:auto"
-        )
+    kind = row.load()
     # What is read and trained is the fit's; steps and batch are those of the trials.
     asked = dataclasses.replace(options, steps=None, batch=None)
     source = kind.source(asked)

@@ -160,7 +160,7 @@ def png_of(values: np.ndarray, low: float, high: float) -> bytes:
         wide, tall = (max(1, round(n * LONGEST / longest)) for n in image.size)
         image = image.resize((wide, tall), Image.Resampling.BOX)
     stream = io.BytesIO()
-    image.save(stream, "PNG", optimize=True)
+    image.save(stream, "PNG")
     return stream.getvalue()
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from ..mappings import AnyKey
 
@@ -155,11 +155,40 @@ def render(
     n = origins.shape[0]
     jitter = None if key is None else jax.random.uniform(key, (n, samples))
     t = jnp.broadcast_to(depths(near, far, samples, jitter), (n, samples))
-    points = origins[:, None] + directions[:, None] * t[..., None]
-    colour, density = radiance(points.reshape(-1, 3))
+    colour, density = radiance(points_along(origins, directions, t))
     return jax.vmap(composite)(
         colour.reshape(n, samples, 3), density.reshape(n, samples), t
     )
+
+
+def points_along(
+    origins: Float[Array, "n 3"],
+    directions: Float[Array, "n 3"],
+    t: Float[Array, "n samples"],
+) -> Float[Array, "points 3"]:
+    """Points of all rays, one after the other."""
+    return (origins[:, None] + directions[:, None] * t[..., None]).reshape(-1, 3)
+
+
+def rays_of(
+    index: Int[Array, " n"],
+    columns: int,
+    pose: Float[Array, "3 4"],
+    lens: Float[Array, " k"],
+    frustum: Float[Array, "4"] | None,
+) -> tuple[Float[Array, "n 3"], Float[Array, "n 3"]]:
+    """Origins and directions of the pixels with these numbers, row by row."""
+    pixel = jnp.stack([index % columns, index // columns], -1).astype(jnp.float32)
+    o, d = jax.vmap(ray, (None, None, 0))(pose, lens, pixel)
+    if frustum is not None:
+        o, d = jax.vmap(ndc, (0, 0, None))(o, d, frustum)
+    return o, d
+
+
+def points_at_once() -> int:
+    """As many as keep the device busy: layers of a CPU's caches, or of half a
+    gigabyte."""
+    return 2**14 if jax.default_backend() == "cpu" else 2**19
 
 
 @eqx.filter_jit
@@ -177,18 +206,12 @@ def render_view(
     """A whole picture of (rows, columns), part by part in one program; with a `frustum`
     the field is in its normalised device coordinates."""
     rows, columns = size
-    # As many points at once as keep the device busy: layers of a CPU's caches, or of
-    # half a gigabyte.
-    points = 2**14 if jax.default_backend() == "cpu" else 2**19
-    at_once = max(1, min(rows * columns, points // samples))
+    at_once = max(1, min(rows * columns, points_at_once() // samples))
     parts = -(-rows * columns // at_once)
 
     def part(first):
         index = first + jnp.arange(at_once)
-        pixel = jnp.stack([index % columns, index // columns], -1).astype(jnp.float32)
-        o, d = jax.vmap(ray, (None, None, 0))(pose, lens, pixel)
-        if frustum is not None:
-            o, d = jax.vmap(ndc, (0, 0, None))(o, d, frustum)
+        o, d = rays_of(index, columns, pose, lens, frustum)
         return render(radiance, o, d, near, far, samples=samples)
 
     seen = jax.lax.map(part, at_once * jnp.arange(parts))

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from ..errors import InputError
 from ..options import argument, option
 from .options import STEPS_MOST, InstrumentOptions
 
@@ -135,3 +136,8 @@ class CTOptions(InstrumentOptions):
         elif isinstance(rows, str) and rows.isdecimal():
             rows = int(rows)
         object.__setattr__(self, "rows", rows)
+        if self.each_row and self.simulate is not None:
+            raise InputError(
+                "`each_row` takes a scan apart and `simulate` makes one; `rows` are "
+                "those of a simulated volume"
+            )

@@ -47,6 +47,10 @@ def chosen_rows(word: str | int | slice | None, count: int, what: str) -> int | 
             f"`rows` (={word}) must be a row from 0, START:STOP or START:STOP:STEP, or "
             "all"
         )
+    if any(end is not None and abs(end) > count for end in ends[:2]):
+        raise InputError(
+            f"`rows` (={word}): {what} has {count}, the last is {count - 1}"
+        )
     found = range(count)[slice(*ends)]
     if len(found) == 0:
         raise InputError(f"`rows` (={word}) are none of the {count} that {what} has")

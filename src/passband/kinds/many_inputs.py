@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..file_gate import allowing, read_text
+from ..file_gate import allowing, read_json, read_text
 
 if TYPE_CHECKING:
     from .kind import Kind, Listener
+    from .table import Row
 
 
 @dataclasses.dataclass(frozen=True, eq=False, slots=True)
@@ -60,6 +61,38 @@ def sources_of(
         Source(name, path, load, place)
         for place, (name, (_, path)) in enumerate(zip(names, found, strict=True))
     ]
+
+
+MOST_SAID = 1000
+"""Names of files that config.json keeps."""
+
+
+def short(said: dict[str, Any] | None) -> dict[str, Any] | None:
+    """How inputs were named, where that is not a long list."""
+    return said if said and len(said["files"]) <= MOST_SAID else None
+
+
+def named_sources(
+    row: "Row", files: Sequence[str], options: Any, place: Path
+) -> tuple[dict[str, Any], list[Source]]:
+    """How the inputs of a command are named, for its config.json, and the inputs.
+
+    Where none are, they are those that the folder `place` was begun with.
+    """
+    said = {"files": [os.path.abspath(f) for f in files], "pattern": options.pattern,
+            "list": options.list and os.path.abspath(options.list)}  # fmt: skip
+    if not files and options.list is None:
+        try:
+            before = read_json(place / "config.json")
+        except InputError:
+            before = None
+        said = before.get("said") if isinstance(before, dict) else None
+        if not isinstance(said, dict) or {*said} != {"files", "pattern", "list"}:
+            raise InputError(f"`file` is missing: `{place}` does not say what it is of")
+    return said, sources_of(
+        row.load(), said["files"], suffixes=row.suffixes, pattern=said["pattern"],
+        list_file=said["list"],
+    )  # fmt: skip
 
 
 def in_parts(

@@ -1,6 +1,5 @@
 """A set of fits as a whole: its folder, its shares, its index, its summary."""
 
-import contextlib
 import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -11,13 +10,13 @@ import numpy as np
 from ..atomic_write import write_bytes
 from ..errors import InputError
 from ..export.set_page import set_page
-from ..file_gate import read_json
 from ..train.device import device_name
-from ..train.processes import ALONE, Heartbeat, Processes, wait_for
+from ..train.processes import ALONE, Processes
 from ..train.set_folder import Part, SetFolder
+from ..train.shares import Share, new_run, told_lost
 from .kind import SILENT, Kind, Listener
 from .many import fit_sources
-from .many_inputs import Source, in_parts
+from .many_inputs import Source, in_parts, short
 from .many_options import ManyOptions
 from .many_pictures import pictures_of
 from .many_plan import SetPlan, settle
@@ -48,12 +47,11 @@ def fit_set(
         given: the names of the options that were asked for.
         resume: go on with the set in the folder: what is there stays.
         processes: which share of the inputs is this process's.
-        said: how the inputs were named, for `inputs_before`.
+        said: how the inputs were named, for a resume without them.
     """
     many = many or ManyOptions()
     begun = time.perf_counter()
     sources = in_parts(cls, sources, asked, listener)
-    run = f"{time.time():.6f}"
     folder = SetFolder(place)
     if resume and overwrite:
         raise InputError("`resume` and `overwrite` exclude each other")
@@ -72,9 +70,9 @@ def fit_set(
                 cls.name, sources, asked, given, own_mappings=many.own_mappings,
                 each=many.auto == "each", listener=listener,
             )  # fmt: skip
-            config = plan.config({"inputs": len(sources), "said": _short(said)})
+            config = plan.config({"inputs": len(sources), "said": short(said)})
             folder.write_json("config.json", config)
-        return {"config": config, "run": run}
+        return {"config": config, "run": new_run(place)}
 
     found = processes.agreed(begin)
     config, run = found["config"], found["run"]
@@ -83,20 +81,21 @@ def fit_set(
     left = processes.share([s for s in sources if s.name not in there])
     if there:
         listener.say(f"{len(there)} fields are there; {len(left)} are left here")
-    part = Part(folder, processes.index)
-    beat = Heartbeat(part.path, many.lost_after / 6)
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            (part.path / "done.json").unlink()
+    with (
+        Part(folder, processes.index) as part,
+        Share(place, processes, run, many.lost_after) as share,
+    ):
         progress = fit_sources(left, plan, part, stack=many.stack, listener=listener)
         steady = progress.steady()
-        mine = {"run": run, "fitted": progress.done, "failed": len(progress.failed)}
-        part.write_done(mine)
+        mine = {"fitted": progress.done, "failed": len(progress.failed)}
+        share.done(mine)
         if processes.index:
             return mine | {"process": processes.index}
-        lost = _wait(folder, processes, run, beat.path, many.lost_after, listener)
+        done, lost = share.wait(listener.progress)
+        for silent in lost:
+            listener.warn(told_lost(silent))
         seconds = time.perf_counter() - begun
-        fitted = sum(_done(path, run).get("fitted", 0) for path in folder.parts())
+        fitted = sum(one["fitted"] for one in done)
         listener.progress("writing the index and the summary", often=False)
         rows = folder.merge()
         result = _result(rows, plan, sources, lost) | {
@@ -113,60 +112,6 @@ def fit_set(
         page = set_page(place.name, result, rows, pictures)
         write_bytes(place / "summary.html", page.encode())
         return result
-    finally:
-        beat.stop()
-        part.release()
-
-
-MOST_SAID = 1000
-"""Names of files that config.json keeps."""
-
-
-def _short(said: dict[str, Any] | None) -> dict[str, Any] | None:
-    """How the inputs were named, where that is not a long list."""
-    return said if said and len(said["files"]) <= MOST_SAID else None
-
-
-def inputs_before(place: Path) -> dict[str, Any]:
-    """How the inputs of the set in a folder were named when it began."""
-    config = SetFolder(place).config() or {}
-    said = config.get("said")
-    if not isinstance(said, dict) or {*said} != {"files", "pattern", "list"}:
-        raise InputError(f"`file` is missing: `{place}` does not say what it is of")
-    return said
-
-
-def _wait(
-    folder: SetFolder,
-    processes: Processes,
-    run: str,
-    mine: Path,
-    lost_after: float,
-    listener: Listener,
-) -> list[str]:
-    """Wait for the others; the parts of those that were lost."""
-    others = [folder.path / f"part-{k:03d}" for k in range(1, processes.count)]
-
-    def done(part: Path) -> bool:
-        return bool(_done(part, run))
-
-    lost = wait_for(others, done, mine, lost_after, listener.progress)
-    for part in lost:
-        listener.warn(
-            f"`{part.name}` fell silent: its process was lost, and what it had not "
-            "written is left out; `resume` fits it"
-        )
-    return [part.name for part in lost]
-
-
-def _done(part: Path, run: str) -> dict[str, Any]:
-    """What the process of a part said when it had done its share of this run."""
-    try:
-        found = read_json(part / "done.json")
-    except InputError:
-        return {}
-    ours = isinstance(found, dict) and found.get("run") == run
-    return found if ours else {}
 
 
 def _result(

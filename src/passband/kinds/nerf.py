@@ -230,10 +230,7 @@ class NerfKind(Kind):
                 views = views_in(self.scene.space, scored)
                 task = eqx.tree_at(lambda t: t.test, task, views)
         begun = time.perf_counter()
-        seen = [
-            task.see(field, pose, lens, task.shown.size)
-            for pose, lens in zip(task.shown.poses, task.shown.lens, strict=True)
-        ]
+        seen = task.look(field)
         pictures = np.stack([view.colour for view in seen])
         more: dict[str, Any] = {
             "seconds_a_view": (time.perf_counter() - begun) / len(seen)

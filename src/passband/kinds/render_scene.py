@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..export.video import SUFFIXES as VIDEOS
 from ..export.video import check_video, write_video
 from ..field import Field
-from ..tasks.nerf import View, see
+from ..tasks.nerf import View, see, somewhere
 from .kind import Listener, Rendered
 from .model_facts import check_room, refuse, size_of, suffix_of
 
@@ -40,12 +40,16 @@ def render_scene(
         poses, lenses, size = _cameras(about, options, lens, own, moving)
 
         def each() -> Iterator[View]:
-            for k, pose in enumerate(space.place(poses)):
+            placed, samples = space.place(poses), int(about["samples"])
+            where = somewhere(
+                field, placed, lenses, size, near=near, far=far, samples=samples,
+                frustum=space.ndc,
+            )  # fmt: skip
+            for k, pose in enumerate(placed):
                 listener.progress(f"view {k + 1} of {len(poses)}")
                 yield see(
-                    field, pose, lenses[k], size, near=near, far=far,
-                    samples=int(about["samples"]), background=background,
-                    frustum=space.ndc,
+                    field, pose, lenses[k], size, near=near, far=far, samples=samples,
+                    background=background, frustum=space.ndc, occupied=where,
                 )  # fmt: skip
 
         return len(poses), size, each()

@@ -15,6 +15,7 @@ import optax
 
 from ..data.images import write_image
 from ..ops.mlp import Precision
+from ..plot.style import import_ahead
 from ..tasks.task import Task
 from ..train.driver import Config, Diverged, train
 from ..train.run_folder import RunFolder, add_entry
@@ -97,6 +98,8 @@ def sit(
 
     start = f"step {int(begun.state.step)}/{config.steps}"
     listener.progress(f"{start}  compiling", often=False)
+    if folder is not None:
+        import_ahead()  # the report draws
     with _interrupts() as interrupted:
         try:
             train(

@@ -2,7 +2,9 @@
 
 import dataclasses
 import importlib
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..errors import unknown_word
 from . import options as of
@@ -29,6 +31,21 @@ class Row:
     suffixes: tuple[str, ...] = ()
     """Of the files that are fitted from a folder; without any, a folder is one input
     of the kind, unless a pattern is given."""
+
+    def asked(self, options: Any, **changes: Any) -> Any:
+        """What a command's options ask of the kind alone."""
+        names = [f.name for f in dataclasses.fields(self.options)]
+        return self.options(**{n: getattr(options, n) for n in names} | changes)
+
+    def is_many(self, files: Sequence[str], options: Any) -> bool:
+        """Whether a command is about several inputs: files, a list, a pattern, a folder
+        where the kind reads files, each row of a scan, or what such a one left."""
+        folder = len(files) == 1 and os.path.isdir(files[0])
+        if not files and options.resume and options.out is not None:
+            return os.path.exists(os.path.join(options.out, "part-000"))
+        named = options.list is not None or options.pattern is not None
+        each = getattr(options, "each_row", False)
+        return len(files) > 1 or named or each or (folder and bool(self.suffixes))
 
     def load(self) -> "type[Kind]":
         """The class; JAX is imported now."""

@@ -10,10 +10,7 @@ from ..domain import extent_of, xy
 from ..errors import InputError
 from ..export.web.model_page import View
 from ..field import Field
-from ..labels.distance import OUTSIDE
 from .model_facts import range_of, shape_of
-from .render_scene import scene_facts
-from .render_shape import box_of
 from .render_volume import place_of
 
 ZOOM = "Drag to move, scroll, pinch or press + to look closer, 0 to see all"
@@ -66,6 +63,9 @@ def measured_view(field: Field, about: dict[str, Any]) -> View:
 
 def shape_view(field: Field, about: dict[str, Any]) -> View:
     """A surface to turn."""
+    from ..labels.distance import OUTSIDE
+    from .render_shape import box_of  # pictures need none of them
+
     low, high = box_of(field, about)
     distance = about.get("target") == "sdf"
     return View(
@@ -83,6 +83,8 @@ def shape_view(field: Field, about: dict[str, Any]) -> View:
 
 def scene_view(field: Field, about: dict[str, Any]) -> View:
     """A scene to fly around, or to look at from side to side."""
+    from .render_scene import scene_facts
+
     space, size, lens = scene_facts(field, about)
     poses = np.array(about["test"], float)[:16]
     if space.frustum is not None:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from .occupancy import Labeller, Surface
 
@@ -38,6 +37,8 @@ class Distances:
     """
 
     def __init__(self, mesh: Surface, labeller: Labeller, *, samples: int = SAMPLES):
+        from scipy.spatial import KDTree  # takes 0.2 s to import
+
         self._triangles = mesh.vertices[mesh.faces].astype(np.float64)
         self._labeller = labeller
         rng = np.random.default_rng(0)

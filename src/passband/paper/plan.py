@@ -1,11 +1,12 @@
 """In which order the paper is run, and what it costs."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import InputError
+from ..train.shares import dealt
 from . import registry, results
 from .item import Assembled, Item, Outcome, Preset, Progress
 
@@ -23,6 +24,12 @@ ORDER: tuple[str, ...] = (
     "table7", "fig19",
     "table1", "fig1",
 )  # fmt: skip
+
+SHOWS = {
+    "fig12": "fig3", "fig13": "fig4", "fig15": "table3", "fig16": "table4",
+    "fig17": "table5", "fig18": "table6", "fig19": "table7",
+}  # fmt: skip
+"""Items that show the networks of another: one process runs both."""
 
 # Seconds on 2 cores (smoke, small) and on one H200 (full), for what has not been run;
 # none where the item before it in the plan has trained the networks.
@@ -105,6 +112,34 @@ def costs(folder: Path, id: str) -> dict[Preset, Cost]:
             if (seconds := last.provenance.get("seconds")) is not None:
                 found[preset] = Cost(float(seconds), True)
     return found
+
+
+def shares(
+    items: Iterable[Item],
+    folder: Path,
+    preset: Preset,
+    count: int,
+    *,
+    kept: Collection[str] = (),
+) -> list[list[str]]:
+    """The ids of items for each of `count` processes, which take equally long as far as
+    is known; in each, items are in the order they have here.
+
+    Args:
+        kept: ids of those that will not run again.
+    """
+    ids = [item.id for item in items]
+    groups: dict[str, list[str]] = {}
+    for id in ids:
+        first = SHOWS.get(id, id)
+        groups.setdefault(first if first in ids else id, []).append(id)
+    known = {id: costs(folder, id)[preset].seconds for id in ids if id not in kept}
+    measured = [seconds for seconds in known.values() if seconds is not None]
+    usual = sum(measured) / len(measured) if measured else 1.0
+    spent = {id: usual if seconds is None else seconds for id, seconds in known.items()}
+    named = list(groups.values())
+    cost = [sum(spent.get(id, 0.0) for id in group) for group in named]
+    return [[id for k in share for id in named[k]] for share in dealt(cost, count)]
 
 
 def ids_with_seeds() -> list[str]:

@@ -72,9 +72,10 @@ def _verdicts(
     )
     if took is not None:
         wall = linked(f"{took.seconds:.0f} s", whole.NAME)
-        device = took.commands[-1].device
+        one = "one " if took.processes == 1 else ""
+        device = f"{one}{took.commands[-1].device}"
         text += (
-            f" From start to report {wall} on one {device}{took.told};"
+            f" From start to report {wall} on {device}{took.told};"
             f"\nthe items alone sum up to {summed:.0f} s."
         )
     return text

@@ -33,6 +33,8 @@ class Command:
     """Ids of the items that ran."""
     kept: list[str]
     """Ids of those whose result was there already."""
+    processes: int = 1
+    """How many shared it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,19 +48,31 @@ class Whole:
         return sum(command.seconds for command in self.commands)
 
     @property
+    def processes(self) -> int:
+        """How many shared a command, at most."""
+        return max(command.processes for command in self.commands)
+
+    @property
     def told(self) -> str:
-        """How many commands it took, where that is more than one."""
-        count = len(self.commands)
-        return "" if count == 1 else f" in {count} commands"
+        """How many commands it took, and processes, where that is more than one."""
+        count, shared = len(self.commands), self.processes
+        text = "" if count == 1 else f" in {count} commands"
+        return text if shared == 1 else f"{text} by {shared} processes"
 
 
 def command(
-    preset: Preset, ran: list[str], kept: list[str], seconds: float, device: str
+    preset: Preset,
+    ran: list[str],
+    kept: list[str],
+    seconds: float,
+    device: str,
+    processes: int = 1,
 ) -> Command:
     """The command of this process, which is at its report."""
     words = f"passband paper all --preset {preset.value}" + bool(kept) * " --resume"
+    words += (processes > 1) * " --distributed"
     now = commit_now(), today()
-    return Command(words, *now, device, round(seconds, 1), ran, kept)
+    return Command(words, *now, device, round(seconds, 1), ran, kept, processes)
 
 
 def note(folder: Path, preset: Preset, command: Command) -> None:

@@ -1,6 +1,7 @@
 """View synthesis: colour and density from photographs (paper, section 6.2)."""
 
-import functools
+import math
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -13,6 +14,8 @@ from ..data.scene_space import Space
 from ..data.scenes import Photographs, Scene
 from ..errors import InputError
 from ..field import Field
+from ..forward.empty_space import PAYS, Occupied, box_of_views, render_view_of
+from ..forward.empty_space import occupied as occupied_by
 from ..forward.render import ndc, on_background, ray, render, render_view
 from ..mappings import AnyKey
 from ..members import Members, mean_and_spread
@@ -129,14 +132,29 @@ class NerfTask(Task):
         return shuffled(place, self.seed + step // a_pass, n * h * w)
 
     def see(
-        self, field: Field, pose: Array, lens: Array, size: tuple[int, int]
+        self,
+        field: Field,
+        pose: Array,
+        lens: Array,
+        size: tuple[int, int],
+        occupied: Occupied | None = None,
     ) -> View:
         """A view of a field from a camera in the field's coordinates."""
         return see(
             field, pose, lens, size, near=self.near, far=self.far,
             samples=self.samples, background=self.background,
-            frustum=self.views.frustum,
+            frustum=self.views.frustum, occupied=occupied,
         )  # fmt: skip
+
+    def look(self, field: Field) -> list[View]:
+        """All views shown, the field asked only where it is not empty."""
+        views = self.shown
+        where = somewhere(
+            field, np.asarray(views.poses), np.asarray(views.lens), views.size,
+            near=self.near, far=self.far, samples=self.samples, frustum=views.frustum,
+        )  # fmt: skip
+        cameras = zip(views.poses, views.lens, strict=True)
+        return [self.see(field, *camera, views.size, where) for camera in cameras]
 
     def predict(self, field: Field, views: Views | None = None) -> np.ndarray:
         """The test views, or the training views where there are none."""
@@ -200,14 +218,18 @@ def see(
     samples: int,
     background: Array,
     frustum: Float[Array, "4"] | np.ndarray | None = None,
+    occupied: Occupied | None = None,
 ) -> View:
     """What a camera in the field's coordinates sees.
 
     Products are rounded as in training: on a GPU to bfloat16. Of members it is the mean
     of what each of them shows: colours where one of them is empty mean nothing.
+
+    Args:
+        occupied: where the field is not empty (`somewhere`); it is asked only there.
     """
     if isinstance(field, Members):
-        one_sees = functools.partial(
+        one_sees = partial(
             see, pose=pose, lens=lens, size=size, near=near, far=far, samples=samples,
             background=background, frustum=frustum,
         )  # fmt: skip
@@ -215,7 +237,8 @@ def see(
         assert spread is not None
         return View(mean[..., :3], mean[..., 3], mean[..., 4], spread[..., :3])
     precision = Precision.resolve("auto", jax.default_backend())
-    seen = render_view(
+    look = render_view if occupied is None else partial(render_view_of, occupied)
+    seen = look(
         FieldRadiance(field.with_precision(precision)),
         jnp.asarray(pose, jnp.float32),
         jnp.asarray(lens, jnp.float32),
@@ -227,6 +250,26 @@ def see(
     )
     colour = np.asarray(on_background(seen, background))
     return View(colour, np.asarray(seen.depth), np.asarray(seen.opacity))
+
+
+def somewhere(
+    field: Field,
+    poses: np.ndarray,
+    lenses: np.ndarray,
+    size: tuple[int, int],
+    *,
+    near: Array | float,
+    far: Array | float,
+    samples: int,
+    frustum: Float[Array, "4"] | np.ndarray | None = None,
+) -> Occupied | None:
+    """Where a field is not empty, of what these cameras can see; None where they see
+    too little for that to pay, and of members, each of which is empty elsewhere."""
+    if isinstance(field, Members) or len(poses) * math.prod(size) * samples < PAYS:
+        return None
+    precision = Precision.resolve("auto", jax.default_backend())
+    box = box_of_views(poses, lenses, size, (float(near), float(far)), frustum)
+    return occupied_by(FieldRadiance(field.with_precision(precision)), *box)
 
 
 def _layers(view: View) -> np.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..atomic_write import make_folder, part_of, unwritable, write_bytes
+from ..atomic_write import append_text, make_folder, part_of, write_bytes
 from ..errors import InputError
 from ..file_gate import read_bytes
 from ..json_text import from_json, to_json
@@ -135,14 +135,7 @@ class RunFolder:
                 f"run folder `{self.path}` was removed while its fit was running; "
                 "nothing more is written there"
             )
-        try:
-            with open(path, "a") as stream:
-                stream.write(text)
-                stream.flush()
-                if sync:
-                    os.fsync(stream.fileno())
-        except OSError as error:
-            raise unwritable(path, error) from error
+        append_text(path, text, sync=sync)
 
     def _entries(self) -> list[dict[str, Any]]:
         """The lines of metrics that are whole: one that was being written when the run

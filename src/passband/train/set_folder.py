@@ -24,6 +24,7 @@ from ..file_gate import read_bytes, read_json
 from ..json_text import from_json, to_json
 from ..shard_file import Shard
 from .run_lock import RunLock
+from .shares import part_path
 
 INDEX, CONFIG = "index.jsonl", "config.json"
 _OURS = (INDEX, CONFIG, "summary.html", "result.json")
@@ -89,7 +90,7 @@ class SetFolder:
         """What the parts know of inputs that could not be fitted, by name."""
         found: dict[str, dict[str, Any]] = {}
         for part in self.parts():
-            for row in _lines(part / "failed.jsonl"):
+            for row in read_lines(part / "failed.jsonl"):
                 found[row["name"]] = row
         return found
 
@@ -114,7 +115,7 @@ class SetFolder:
     def rows(self) -> list[dict[str, Any]]:
         """The index; put together anew where there is none: a fit was killed."""
         path = self.path / INDEX
-        return _lines(path) if os.path.exists(path) else self._merged()
+        return read_lines(path) if os.path.exists(path) else self._merged()
 
     @staticmethod
     def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
@@ -134,10 +135,10 @@ class SetFolder:
 
 
 class Part:
-    """What one process of a set writes; it holds the part until `release`."""
+    """What one process of a set writes; it holds the part as a context."""
 
     def __init__(self, folder: SetFolder, process: int):
-        self.path = folder.path / f"part-{process:03d}"
+        self.path = part_path(folder.path, process)
         make_folder(self.path)
         self.lock = RunLock(self.path)
         taken = [int(p.stem) for p in self.path.glob("[0-9]*.safetensors")
@@ -156,11 +157,10 @@ class Part:
         """Write down all inputs of this process that could not be fitted."""
         SetFolder.write_lines(self.path / "failed.jsonl", rows)
 
-    def write_done(self, content: dict[str, Any]) -> None:
-        """Say that this process has done its share."""
-        write_bytes(self.path / "done.json", to_json(content).encode())
+    def __enter__(self) -> "Part":
+        return self
 
-    def release(self) -> None:
+    def __exit__(self, *error: object) -> None:
         self.lock.release()
 
 
@@ -175,7 +175,7 @@ def is_set(path: str | os.PathLike[str]) -> bool:
     return os.path.isdir(path) and SetFolder(path).config() is not None
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
+def read_lines(path: Path) -> list[dict[str, Any]]:
     """The whole lines of a file that name something."""
     if not os.path.exists(path) or not os.path.getsize(path):
         return []

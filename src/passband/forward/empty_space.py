@@ -1,0 +1,186 @@
+"""Views that ask a field only where there is something: empty space is skipped.
+
+Density is looked up once on a lattice. A sample whose cell, and the cells around it,
+are empty stands for nothing and is not asked for; those that are left are packed
+together, as many as the fullest part of the picture has. On Lego a view needs an eighth
+of its samples.
+"""
+
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from .render import (
+    Radiance,
+    Rendered,
+    composite,
+    depths,
+    points_along,
+    points_at_once,
+    rays_of,
+)
+
+LATTICE = 128
+"""Points along each side of the box in which density is looked up."""
+PAYS = 3 * LATTICE**3
+"""Samples of all views from which the look pays."""
+EIGHTHS = 8
+"""Of a part's samples: what is left is rounded up to so many sizes, each of which is a
+program."""
+
+
+class Occupied(eqx.Module):
+    """Where a scene is not empty; what lies outside the box counts as not."""
+
+    cells: Bool[Array, "n n n"]
+    low: Float[Array, "3"]
+    high: Float[Array, "3"]
+
+    def __call__(self, points: Float[Array, "n 3"]) -> Bool[Array, " n"]:
+        n = self.cells.shape[0]
+        place = (points - self.low) / (self.high - self.low) * (n - 1)
+        inside = jnp.all((place >= 0) & (place <= n - 1), axis=-1)
+        i, j, k = jnp.clip(jnp.round(place).astype(jnp.int32), 0, n - 1).T
+        return self.cells[i, j, k] | ~inside
+
+
+def occupied(
+    radiance: Radiance,
+    low: Float[np.ndarray, "3"],
+    high: Float[np.ndarray, "3"],
+    *,
+    least: float = 0.0,
+    lattice: int = LATTICE,
+) -> Occupied:
+    """Where density is above `least`, on a lattice from `low` to `high`, or at one of
+    the 26 points around."""
+    ends = jnp.asarray(low, jnp.float32), jnp.asarray(high, jnp.float32)
+    cells = _look(radiance, *ends, jnp.float32(least), lattice)
+    return Occupied(cells, *ends)
+
+
+@eqx.filter_jit
+def _look(
+    radiance: Radiance, low: Array, high: Array, least: Array, n: int
+) -> Bool[Array, "n n n"]:
+    across = jnp.linspace(0.0, 1.0, n)
+
+    def layer(x):
+        y, z = jnp.meshgrid(across, across, indexing="ij")
+        place = jnp.stack([jnp.full_like(y, x), y, z], axis=-1).reshape(-1, 3)
+        _, density = radiance(low + place * (high - low))
+        return (density > least).reshape(n, n)
+
+    found = jax.lax.map(layer, across)
+    return jax.lax.reduce_window(
+        found, False, jax.lax.bitwise_or, (3, 3, 3), (1, 1, 1), "SAME"
+    )
+
+
+def box_of_views(
+    poses: Float[np.ndarray, "n 3 4"],
+    lenses: Float[np.ndarray, "n k"],
+    size: tuple[int, int],
+    ends: tuple[float, float],
+    frustum: Float[Array, "4"] | np.ndarray | None = None,
+) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
+    """The box that holds the samples of all views: those of the corners span them."""
+    rows, columns = size
+    corners = jnp.asarray([0, columns - 1, (rows - 1) * columns, rows * columns - 1])
+    t = jnp.broadcast_to(jnp.asarray(ends, jnp.float32), (4, 2))
+    bent = None if frustum is None else jnp.asarray(frustum, jnp.float32)
+    found = []
+    for pose, lens in zip(poses, lenses, strict=True):
+        place = jnp.asarray(pose, jnp.float32), jnp.asarray(lens, jnp.float32)
+        found.append(points_along(*rays_of(corners, columns, *place, bent), t))
+    points = np.concatenate([np.asarray(each) for each in found])
+    return points.min(axis=0), points.max(axis=0)
+
+
+def render_view_of(
+    occupied: Occupied,
+    radiance: Radiance,
+    pose: Float[Array, "3 4"],
+    lens: Float[Array, " k"],
+    near: Float[Array, ""],
+    far: Float[Array, ""],
+    *,
+    size: tuple[int, int],
+    samples: int,
+    frustum: Float[Array, "4"] | None = None,
+) -> Rendered:
+    """`render.render_view`, samples in empty space left out."""
+    rows, columns = size
+    at_once = max(1, min(rows * columns, points_at_once() // samples))
+    camera = pose, lens, near, far, frustum
+    fullest = int(_most_occupied(occupied, *camera, size, samples, at_once))
+    step = math.ceil(at_once * samples / EIGHTHS)
+    most = max(1, math.ceil(fullest / step)) * step
+    return _render(occupied, radiance, *camera, size, samples, at_once, most)
+
+
+def _samples_of(
+    part: Int[Array, ""],
+    camera: tuple[Array, Array, Array, Array, Array | None],
+    size: tuple[int, int],
+    samples: int,
+    at_once: int,
+) -> tuple[Float[Array, "points 3"], Float[Array, "rays samples"]]:
+    """Points and ray parameters of a part: pixels from all over the picture, so that
+    all parts have about as many in empty space."""
+    (rows, columns), (pose, lens, near, far, frustum) = size, camera
+    parts = -(-rows * columns // at_once)
+    index = jnp.minimum(part + parts * jnp.arange(at_once), rows * columns - 1)
+    o, d = rays_of(index, columns, pose, lens, frustum)
+    t = jnp.broadcast_to(depths(near, far, samples), (at_once, samples))
+    return points_along(o, d, t), t
+
+
+@eqx.filter_jit
+def _most_occupied(
+    occupied: Occupied, pose: Array, lens: Array, near: Array, far: Array,
+    frustum: Array | None, size: tuple[int, int], samples: int, at_once: int,
+) -> Int[Array, ""]:  # fmt: skip
+    """Samples of the part that has most of them."""
+    camera = pose, lens, near, far, frustum
+
+    def count(part):
+        return jnp.sum(occupied(_samples_of(part, camera, size, samples, at_once)[0]))
+
+    parts = -(-size[0] * size[1] // at_once)
+    return jnp.max(jax.lax.map(count, jnp.arange(parts)))
+
+
+@eqx.filter_jit
+def _render(
+    occupied: Occupied, radiance: Radiance, pose: Array, lens: Array, near: Array,
+    far: Array, frustum: Array | None, size: tuple[int, int], samples: int,
+    at_once: int, most: int,
+) -> Rendered:  # fmt: skip
+    camera = pose, lens, near, far, frustum
+    rows, columns = size
+    parts = -(-rows * columns // at_once)
+
+    def some(part):
+        points, t = _samples_of(part, camera, size, samples, at_once)
+        count = len(points)
+        (kept,) = jnp.nonzero(occupied(points), size=most, fill_value=count)
+        colour, density = radiance(points[jnp.minimum(kept, count - 1)])
+        # What was not kept has no density; its colour then means nothing.
+        colours = jnp.zeros((count, 3)).at[kept].set(colour, mode="drop")
+        densities = jnp.zeros(count).at[kept].set(density, mode="drop")
+        return jax.vmap(composite)(
+            colours.reshape(at_once, samples, 3), densities.reshape(at_once, samples), t
+        )
+
+    seen = jax.lax.map(some, jnp.arange(parts))
+
+    def picture(x):
+        flat = jnp.swapaxes(x, 0, 1).reshape(parts * at_once, *x.shape[2:])
+        return flat[: rows * columns].reshape(rows, columns, *x.shape[2:])
+
+    return Rendered(*map(picture, seen))
