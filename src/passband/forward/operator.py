@@ -9,10 +9,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
-from jaxtyping import Array, Float, Inexact, Int
+from jaxtyping import Array
 
 from ..errors import InputError
 from .linear import LinearForward
+from .own import Functions as Functions
+from .own import Matrix as Matrix
+from .own import SparseMatrix as SparseMatrix
+from .own import Traced as Traced
+from .refined import Refined as Refined
+from .refined import refined as refined
 
 CLOSE = 1e-3
 """How far <A x, y> and <x, A^H y> may be apart, as a share of |A x| |y|: float32 adds
@@ -74,179 +80,6 @@ def linear(
             raise InputError("`shape` is missing: of the grid that `A` takes values on")
         return _function(A, adjoint, sides, dtype, check)
     return _matrix(A, sides)
-
-
-class Matrix(LinearForward):
-    """A matrix of (measurements, points)."""
-
-    matrix: Inexact[Array, "m n"]
-    sides: tuple[int, ...] = eqx.field(static=True)
-
-    @property
-    def input_shape(self) -> tuple[int, ...]:
-        return self.sides
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
-        return self.matrix.shape[:1]
-
-    def __call__(self, values: Inexact[Array, "..."]) -> Inexact[Array, " m"]:
-        # In full: a GPU would round the factors.
-        flat = _on(self.sides, values).ravel()
-        return jnp.matmul(self.matrix, flat, precision=jax.lax.Precision.HIGHEST)
-
-
-class SparseMatrix(LinearForward):
-    """A matrix by its entries, those of a row side by side."""
-
-    entries: Inexact[Array, " k"]
-    rows: Int[Array, " k"]
-    columns: Int[Array, " k"]
-    count: int = eqx.field(static=True)
-    """Rows, empty ones too."""
-    sides: tuple[int, ...] = eqx.field(static=True)
-
-    @property
-    def input_shape(self) -> tuple[int, ...]:
-        return self.sides
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
-        return (self.count,)
-
-    def __call__(self, values: Inexact[Array, "..."]) -> Inexact[Array, " m"]:
-        parts = self.entries * _on(self.sides, values).ravel()[self.columns]
-        return jax.ops.segment_sum(
-            parts, self.rows, num_segments=self.count, indices_are_sorted=True
-        )
-
-
-class Functions(LinearForward):
-    """A function and its adjoint, each the other's derivative."""
-
-    run: Callable[[Array], Array] = eqx.field(static=True)
-    back: Callable[[Array], Array] = eqx.field(static=True)
-    sides: tuple[int, ...] = eqx.field(static=True)
-    measured: tuple[int, ...] = eqx.field(static=True)
-
-    @property
-    def input_shape(self) -> tuple[int, ...]:
-        return self.sides
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
-        return self.measured
-
-    def __call__(self, values: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return _forth(self, _on(self.sides, values))
-
-    def H(self, measurements: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return _back(self, _on(self.measured, measurements))
-
-
-class Traced(LinearForward):
-    """A function that JAX can trace and transpose; arrays in it may be stacked."""
-
-    arrays: Any
-    rest: Any = eqx.field(static=True)
-    sides: tuple[int, ...] = eqx.field(static=True)
-    measured: tuple[int, ...] = eqx.field(static=True)
-
-    @property
-    def input_shape(self) -> tuple[int, ...]:
-        return self.sides
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
-        return self.measured
-
-    def __call__(self, values: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return eqx.combine(self.arrays, self.rest)(_on(self.sides, values))
-
-
-class Refined(LinearForward):
-    """An instrument fed from a coarser grid over the same box, linear in between.
-
-    Index j of s is where index j n/s of the finer n is; past the last, values stay.
-    """
-
-    whole: LinearForward
-    widen: tuple[Float[Array, "_ _"], ...]
-    """A matrix for every axis, (fine, coarse)."""
-
-    @property
-    def input_shape(self) -> tuple[int, ...]:
-        return tuple(w.shape[1] for w in self.widen)
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
-        return self.whole.output_shape
-
-    def __call__(self, values: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        return self.whole(self._refined(values))
-
-    def H(self, measurements: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
-        fine = self.whole.H(measurements)
-        for axis, w in enumerate(self.widen):
-            fine = _along(w.T, fine, axis)
-        return fine
-
-    def _refined(self, values: Array) -> Array:
-        for axis, w in enumerate(self.widen):
-            values = _along(w, values, axis)
-        return values
-
-
-def refined(whole: LinearForward, coarse: Sequence[int]) -> LinearForward:
-    """The same instrument for values on a grid of `coarse` points."""
-    fine = whole.input_shape
-    if tuple(coarse) == fine:
-        return whole
-    widen = []
-    for few, many in zip(coarse, fine, strict=True):
-        at = np.minimum(np.arange(many) * few / many, few - 1)
-        weights = np.maximum(0, 1 - np.abs(at[:, None] - np.arange(few)))
-        widen.append(jnp.asarray(weights, jnp.float32))
-    return Refined(whole, tuple(widen))
-
-
-def _along(matrix: Array, values: Array, axis: int) -> Array:
-    out = jnp.tensordot(
-        matrix, values, axes=(1, axis), precision=jax.lax.Precision.HIGHEST
-    )
-    return jnp.moveaxis(out, 0, axis)
-
-
-# A and its adjoint are each other's derivatives. JAX's cotangent of a complex number is
-# the conjugate of the gradient.
-@jax.custom_vjp
-def _forth(forward: Functions, values: Array) -> Array:
-    return forward.run(values)
-
-
-@jax.custom_vjp
-def _back(forward: Functions, measurements: Array) -> Array:
-    return forward.back(measurements)
-
-
-_forth.defvjp(
-    lambda forward, x: (_forth(forward, x), forward),
-    lambda forward, g: (None, _back(forward, jnp.conj(g))),
-)
-_back.defvjp(
-    lambda forward, y: (_back(forward, y), forward),
-    lambda forward, g: (None, jnp.conj(_forth(forward, g))),
-)
-
-
-def _on(shape: tuple[int, ...], array: Array) -> Array:
-    """The array, refused where it has another shape than the operator takes."""
-    if jnp.shape(array) != shape:
-        raise InputError(
-            f"the operator was given an array of shape {jnp.shape(array)}; it takes "
-            f"{shape}, and `jax.vmap` many"
-        )
-    return array
 
 
 def _sides(shape: int | Sequence[int]) -> tuple[int, ...]:
