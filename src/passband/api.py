@@ -1,98 +1,29 @@
 """The library in one line each: `read`, `fit`, `fit_many`, `tune`, `compare`."""
 
-import dataclasses
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
-import jax
-import numpy as np
 import optax
 
+from .api_data import data_of
+from .api_data import read as read
+from .api_many import fit_many as fit_many
 from .auto import Auto
 from .errors import InputError
-from .field import Field
-from .file_gate import allowing, npy_header
 from .kinds.choose import choose_for
 from .kinds.compare import compare as compare_kind
 from .kinds.comparison import Comparison
-from .kinds.fit import choose_mapping, model_facts, result_of
 from .kinds.fit import fit as fit_kind
-from .kinds.kind import Kind
-from .kinds.many_inputs import Source, source_of, sources_of, unique
-from .kinds.many_options import NAMES as MANY
-from .kinds.many_options import ManyOptions
-from .kinds.many_set import fit_set
-from .kinds.options import PointsOptions, TrainOptions
-from .kinds.points import Box, points_kind
-from .kinds.prior import choose_prior
-from .kinds.resume import resumed_options
-from .kinds.session import Sat
-from .kinds.table import KINDS, row_of
+from .kinds.fit import model_facts
 from .mappings import Mapping
 from .model import Model
-from .model_set import ModelSet, load_many
-from .options import make_options
 from .progress import Progress
-from .train.driver import Config, start, train
-from .train.optimisers import optimiser as optimiser_of
-from .train.processes import here
 from .train.run_folder import RunFolder
-from .train.schedules import schedule as schedule_of
 from .tuning.choice import Choice
 from .words import parse_mapping
 
 OnLog = Callable[[dict[str, float]], bool | None]
-SUFFIXES = {
-    ".png": "image", ".jpg": "image", ".jpeg": "image", ".tif": "image",
-    ".tiff": "image", ".wav": "signal", ".csv": "signal", ".ply": "shape",
-    ".obj": "shape", ".stl": "shape", ".npz": "shape", ".dcm": "image",
-    ".cfl": "mri", ".mrd": "mri", ".gif": "video", ".mp4": "video", ".mov": "video",
-}  # fmt: skip
-OTHER_WORDS = {
-    "optimizer": "optimiser", "learning_rate": "lr", "rate": "lr", "key": "seed",
-    "random_state": "seed", "epochs": "steps", "iterations": "steps",
-    "n_steps": "steps", "batch_size": "batch", "sigma": "mapping", "scale": "mapping",
-    "verbose": "progress", "callback": "on_log", "on_chunk": "on_log",
-    "validation_data": "validation", "hidden": "width", "depth": "layers",
-}  # fmt: skip
-"""What other libraries call our arguments."""
-
-
-def read(path: Any, kind: str | None = None, **options: Any) -> Kind:
-    """Data of a file, or of several, as `pb.fit` takes them.
-
-    Args:
-        path: a picture (PNG, JPEG, TIFF, DICOM, NPY), a signal (WAV, CSV, NPY), a mesh
-            (PLY, OBJ, STL, NPZ), a sinogram or k-space in the formats of `passband fit
-            ct` and `mri`, the folder of a scene, a video, a volume (NIfTI, NPY, TIFF).
-            None where an option names the file (`simulate`).
-        kind: image, signal, shape, ct, mri, nerf, video or volume; by the file's
-            name where it tells.
-        options: those of the kind, as `passband fit KIND --help` lists them:
-            `angles="0:180:20"`, `holdout="quarter"`, `simulate="slice.png"`, ...
-
-    Example:
-        >>> import numpy as np, passband as pb
-        >>> np.save("slope.npy", np.linspace(0, 1, 64).reshape(8, 8))
-        >>> pb.read("slope.npy").name
-        'image'
-    """
-    name = _kind_of_file(path) if kind is None else kind
-    row = row_of(name)
-    if name not in KINDS:
-        raise InputError(f"`kind` (={name}) has no files; give arrays to `pb.fit`")
-    given = {
-        k: str(v) if isinstance(v, Path) else v
-        for k, v in options.items()
-        if v is not None
-    }
-    if path is not None:
-        given["file"] = str(path)
-    asked = make_options(row.options, _known(given))
-    with allowing(asked.max_input):
-        return row.load().read(asked)
 
 
 def fit(
@@ -190,7 +121,7 @@ def fit(
         if out is None:
             raise InputError("`resume` needs `out`, the folder of the run")
         folder = RunFolder.open(Path(out))
-    found = _data(
+    found = data_of(
         data, values, kind, given, options, validation, model, folder, listener
     )
     for warning in found.warnings:
@@ -208,175 +139,6 @@ def fit(
     )
     listener.clear()
     return _model(fitted)
-
-
-@overload
-def fit_many(
-    data: Sequence[Any],
-    *,
-    mapping: str | Mapping | None = None,
-    seed: int = 0,
-    out: None = None,
-    progress: bool | None = None,
-    **options: Any,
-) -> list[Model]: ...
-@overload
-def fit_many(
-    data: str | Path | Sequence[Any],
-    *,
-    mapping: str | Mapping | None = None,
-    seed: int = 0,
-    out: str | Path,
-    progress: bool | None = None,
-    **options: Any,
-) -> ModelSet: ...
-def fit_many(
-    data: str | Path | Sequence[Any],
-    *,
-    mapping: str | Mapping | None = None,
-    seed: int = 0,
-    out: str | Path | None = None,
-    progress: bool | None = None,
-    **options: Any,
-) -> list[Model] | ModelSet:
-    """Fit many signals; those of one shape train as one program.
-
-    Args:
-        data: a list of what `pb.fit` takes: paths, what `pb.read` gave, or pairs
-            (coords, values); with `out` also a folder.
-        mapping: one for all. Where a scale is to be chosen, the first signal of each
-            kind chooses it for the others; with `out`, a sample of three.
-        seed: of the first network; the others follow it. With `out` all have the same
-            B and the same first weights, unless `own_mappings` is asked for.
-        out: a folder for a set of fields, which may be larger than the memory: data
-            are read, trained and written stack by stack, and what cannot be fitted is a
-            row of its index. The set is returned, as `pb.load_many` gives it.
-        progress: show a line of progress.
-        options: further arguments of `pb.fit`: `steps`, `lr`, `width`, `kind`, ...;
-            with `out` also `resume`, `overwrite`, and `stack`, `own_mappings`, `auto`,
-            `pattern` of `passband fit`.
-
-    Example:
-        >>> import numpy as np, passband as pb
-        >>> x = np.linspace(0, 1, 64)
-        >>> signals = [(x, 100 + np.sin(k * x)) for k in (3, 5, 7)]
-        >>> models = pb.fit_many(signals, mapping="gaussian:1", steps=200, width=32)
-        >>> [round(float(m([0.5])[0, 0])) for m in models]
-        [101, 101, 100]
-    """
-    if isinstance(data, Sequence) and len(data) == 0:
-        raise InputError("`data` is empty; give one signal or more")
-    listener = Progress(progress)
-    if out is not None:
-        if mapping is not None:
-            options["mapping"] = str(mapping)
-        found = _fit_set(data, Path(out), options | {"seed": seed}, listener)
-        listener.clear()
-        return found
-    if isinstance(data, str | Path):
-        raise InputError(f"`data` (={data}) is one path; with `out` it may be a folder")
-    kinds: list[Kind] = []
-    for k, item in enumerate(data):
-        pair = item if isinstance(item, tuple) and len(item) == 2 else (item, None)
-        given: dict[str, Any] = dict(options) | {"seed": seed + k}
-        if mapping is not None:
-            given["mapping"] = str(mapping)
-        name = given.pop("kind", None)
-        try:
-            kinds.append(_data(*pair, name, given, {}, None, None, None, listener))
-        except InputError as error:
-            raise InputError(f"`data[{k}]`: {error}") from error
-    mappings: dict[str, Any] = {}
-    runs = []
-    for kind in kinds:
-        if kind.name not in mappings:
-            word, choice = choose_mapping(kind, kind.options, listener)
-            prior = choose_prior(kind, kind.options, word, listener)
-            mappings[kind.name] = word, choice, prior
-        word, choice, prior = mappings[kind.name]
-        training = kind.training(kind.options, word)
-        training = dataclasses.replace(training, prior=prior.word)
-        task = kind.task(training)
-        first, key = jax.random.split(jax.random.key(training.seed))
-        field = training.draw(kind.network(training), first)
-        runs.append((kind, (choice, prior), training, task, field, key))
-    trained = _train_many(runs, listener)
-    models = []
-    for (kind, (choice, prior), training, task, _, key), (done, history) in zip(
-        runs, trained, strict=True
-    ):
-        evaluation = kind.evaluate(task, done, training)
-        state = start(done, Config(steps=1), key=key)
-        ended = Sat(state, history["seconds"][-1], history)
-        result = result_of(kind, training, task, ended, evaluation, choice, prior, None)
-        result["steps"] = int(history["step"][-1])
-        facts = model_facts(result, evaluation)
-        models.append(
-            Model(
-                kind.finished(done), facts, evaluation.metrics, history, result,
-                choice, evaluation, {"title": kind.title},
-            )
-        )  # fmt: skip
-    listener.clear()
-    return models
-
-
-def _fit_set(
-    data: Any, out: Path, options: dict[str, Any], listener: Progress
-) -> ModelSet:
-    """Fit data into a folder."""
-    kind = options.pop("kind", None)
-    resume, overwrite = options.pop("resume", False), options.pop("overwrite", False)
-    own = {name: options.pop(name) for name in MANY & options.keys()}
-    many = make_options(ManyOptions, own)
-    if isinstance(data, str | Path):
-        name = kind or "image"
-        cls, suffixes = row_of(name).load(), row_of(name).suffixes
-        sources = sources_of(
-            cls, [str(data)], suffixes=suffixes, pattern=many.pattern,
-        )  # fmt: skip
-    else:
-        name = kind or _kind_of_item(data[0])
-        cls = row_of(name).load()
-        sources = [_source(k, item, cls) for k, item in enumerate(data)]
-        longer = [source.path or source.name for source in sources]
-        names = unique([source.name for source in sources], longer)
-        sources = [
-            dataclasses.replace(source, name=own)
-            for source, own in zip(sources, names, strict=True)
-        ]
-    given = {k: v for k, v in _known(options).items() if v is not None}
-    asked = make_options(row_of(name).options, given)
-    fit_set(
-        cls, sources, asked, set(given), out, many=many, resume=resume,
-        overwrite=overwrite, listener=listener, processes=here(),
-    )  # fmt: skip
-    return load_many(out)
-
-
-def _kind_of_item(item: Any) -> str:
-    if isinstance(item, Kind):
-        return item.name
-    return "points" if isinstance(item, tuple) else _kind_of_file(item)
-
-
-def _source(place: int, item: Any, cls: type[Kind]) -> Source:
-    """An entry of a list as an input of a set."""
-    if isinstance(item, str | Path):
-        return dataclasses.replace(source_of(cls, str(item)), place=place)
-
-    def load(path: None, asked: Any) -> Kind:
-        if isinstance(item, Kind):  # read with its own options, trained with the set's
-            names = {f.name for f in dataclasses.fields(TrainOptions)} - {"file"}
-            new = {name: getattr(asked, name) for name in names}
-            return dataclasses.replace(
-                item, options=dataclasses.replace(item.options, **new)
-            )
-        if not (isinstance(item, tuple) and len(item) == 2):
-            raise InputError(f"`data[{place}]` is no path, no kind and no pair")
-        return points_kind(*item, asked)
-
-    return Source(str(place), None, load, place)
 
 
 def tune(
@@ -420,7 +182,7 @@ def tune(
         )
     listener = Progress(progress)
     steps, batch = options.pop("steps", None), options.pop("batch", None)
-    found = _data(data, values, kind, options, {}, None, None, None, listener)
+    found = data_of(data, values, kind, options, {}, None, None, None, listener)
     choice = choose_for(
         found, found.options, auto, steps=steps, batch=batch, kernel=kernel,
         train=trials, fresh=fresh, insist=steps is not None, listener=listener,
@@ -465,90 +227,13 @@ def compare(
         True
     """
     listener = Progress(progress)
-    found = _data(data, values, kind, options, {}, None, None, None, listener)
+    found = data_of(data, values, kind, options, {}, None, None, None, listener)
     names = methods if isinstance(methods, str | None) else ",".join(methods)
     compared = compare_kind(
         found, found.options, methods=names, equal=equal, listener=listener
     )
     listener.clear()
     return compared
-
-
-def _data(
-    data: Any,
-    values: Any,
-    kind: str | None,
-    given: dict[str, Any],
-    options: dict[str, Any],
-    validation: tuple[Any, Any] | None,
-    model: Model | None,
-    folder: RunFolder | None,
-    listener: Progress,
-) -> Kind:
-    """What was given, as a kind with its options."""
-    everything = _known(given | options)
-    if values is not None:
-        asked = make_options(PointsOptions, everything)
-        if folder is not None:
-            asked = resumed_options(asked, set(everything), folder.config, "points")
-        box = None
-        if model is not None and model.kind == "points":
-            box = Box(np.asarray(model.about["origin"]), model.about["longest"])
-        return points_kind(data, values, asked, validation=validation, box=box)
-    if validation is not None:
-        raise InputError(
-            "`validation` goes with coordinates and values; files have `holdout`"
-        )
-    if isinstance(data, Kind):
-        new = {k: v for k, v in everything.items() if k != "file"}
-        make_options(row_of(data.name).options, new)  # checked
-        return dataclasses.replace(
-            data, options=dataclasses.replace(data.options, **new)
-        )
-    if not isinstance(data, str | Path | None):
-        raise InputError(
-            f"`data` is a {type(data).__name__}; give a path, what `pb.read` gave, or "
-            "coordinates together with `values`"
-        )
-    name = _kind_of_file(data) if kind is None else kind
-    row = row_of(name)
-    if data is not None:
-        everything["file"] = str(data)
-    asked = make_options(row.options, everything)
-    if folder is not None:
-        asked = resumed_options(asked, set(everything), folder.config, name)
-    with allowing(asked.max_input):
-        return row.load().read(asked, listener)
-
-
-def _known(given: dict[str, Any]) -> dict[str, Any]:
-    """The options, unless one is another library's word for ours."""
-    for name in given:
-        if name in OTHER_WORDS:
-            raise InputError(f"`{name}` is called `{OTHER_WORDS[name]}` here")
-    return given
-
-
-def _kind_of_file(path: Any) -> str:
-    """The kind that a file's name, or an array's shape, tells."""
-    names = ", ".join(KINDS)
-    if path is None:
-        raise InputError(f"`kind` is missing; there are {names}")
-    place = Path(path)
-    if os.path.isdir(place) or place.suffix.lower() == ".json":
-        return "nerf"
-    if place.name.lower().endswith((".nii", ".nii.gz")):
-        return "volume"
-    if place.suffix.lower() in SUFFIXES:
-        return SUFFIXES[place.suffix.lower()]
-    if place.suffix.lower() == ".npy" and os.path.isfile(place):
-        shape, dtype = npy_header(place)
-        if len(shape) == 1 and dtype.kind in "buif":
-            return "signal"
-        pictures = len(shape) == 2 or (len(shape) == 3 and shape[2] <= 4)
-        if pictures and dtype.kind in "buif":
-            return "image"
-    raise InputError(f"what `{path}` holds cannot be told; say `kind`: {names}")
 
 
 def _rate_of(
@@ -588,33 +273,3 @@ def _model(fitted: Any) -> Model:
         fitted.evaluation,
         fitted.config | {"title": fitted.kind.title},
     )
-
-
-def _train_many(
-    runs: Sequence[tuple], listener: Progress
-) -> list[tuple[Field, dict[str, list[float]]]]:
-    """Fields and histories of runs; those that share their recipe train together."""
-    groups: dict[Any, list[int]] = {}
-    for i, (_, _, training, *_) in enumerate(runs):
-        moves = training.optimiser
-        key = (training.steps, training.precision, training.schedule,
-               moves if isinstance(moves, str) else id(moves))  # fmt: skip
-        groups.setdefault(key, []).append(i)
-    found: dict[int, tuple[Field, dict[str, list[float]]]] = {}
-    for places in groups.values():
-        _, _, trainings, tasks, fields, keys = zip(
-            *(runs[i] for i in places), strict=True
-        )
-        first = trainings[0]
-        config = Config(
-            steps=first.steps, every=min(25, first.steps), precision=first.precision
-        )
-        lrs = [schedule_of(t.schedule, t.lr, t.steps) for t in trainings]
-        done, histories = train(
-            tasks, fields, config, keys=keys, lrs=lrs,
-            optimiser=optimiser_of(first.optimiser),
-            on_stack=lambda done: listener.progress(f"{done} signals trained"),
-        )  # fmt: skip
-        for i, field, history in zip(places, done, histories, strict=True):
-            found[i] = field.with_leak(0.0), history
-    return [found[i] for i in range(len(runs))]
