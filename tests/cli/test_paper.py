@@ -52,6 +52,7 @@ class Fake(Item):
             numbers=(Number("PSNR", 25.57, 25.5, 0.25), Number("other", None, 1.0)),
             claims=(judge("it is better", self.holds, f"by {self.runs}"),),
             arrays={"x": np.arange(3.0)},
+            settings={"sizes": np.arange(2)},
         )
 
     def draw(self, outcome: Outcome):
@@ -129,6 +130,7 @@ def test_all_goes_on_past_an_item_that_lacks_its_data(items, out, tmp_path, caps
     said = json.loads(capsys.readouterr().out)
     assert said["preset"] == "smoke"
     assert [r["id"] for r in said["results"]] == ["fig8", "fig9"]
+    assert said["results"][0]["settings"] == {"sizes": [0, 1]}
     assert said["skipped"] == {"fig10": "data set `photos` is not there"}
 
 

@@ -45,7 +45,7 @@ class Result:
 
     def as_json(self) -> dict[str, Any]:
         """The content of the result's JSON file."""
-        return {
+        content = {
             "id": self.id,
             "preset": self.preset.value,
             "verdict": self.outcome.verdict,
@@ -54,6 +54,7 @@ class Result:
             "settings": self.outcome.settings,
             "provenance": self.provenance,
         }
+        return _plain(content)
 
 
 def path_of(folder: Path, preset: Preset, id: str, suffix: str = ".json") -> Path:
@@ -255,7 +256,7 @@ def judged_anew(result: Result, claims: Iterable[Claim]) -> Result:
 def save_claims(folder: Path, result: Result) -> Path:
     """Write the JSON alone: the arrays on disk stay the bytes they are."""
     path = path_of(folder, result.preset, result.id)
-    text = to_json(_plain(result.as_json()), indent=2)
+    text = to_json(result.as_json(), indent=2)
     write_bytes(path, (text + "\n").encode())
     return path
 

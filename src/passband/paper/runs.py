@@ -63,6 +63,7 @@ class Runs:
         self.skipped: dict[str, str] = {}
         self.broken, self.broken_disk = False, False
         self.on_item: Callable[[], object] = lambda: None
+        self._undrawn: set[str] = set()
 
     def run(self, items: Iterable[Item]) -> None:
         """Run them in this order."""
@@ -73,6 +74,7 @@ class Runs:
                 if result is not None:
                     self._have(item, result)
                     drawings.append((item, artist.submit(self._drawn, item)))
+                    self._undrawn.add(item.id)
                 self._collect(drawings, wait=False)
                 self.on_item()
                 if self.broken_disk:
@@ -81,10 +83,10 @@ class Runs:
             self._collect(drawings, wait=True)
 
     def did(self) -> dict[str, Any]:
-        """What came of the items so far."""
+        """What came of the items so far; of those whose figures are drawn."""
         return {
-            "ran": self.ran,
-            "kept": self.kept,
+            "ran": [id for id in self.ran if id not in self._undrawn],
+            "kept": [id for id in self.kept if id not in self._undrawn],
             "skipped": self.skipped,
             "broken": self.broken,
         }
@@ -139,6 +141,7 @@ class Runs:
         """Progress which figures are drawn, or why one is not."""
         while drawings and not self.broken_disk and (wait or drawings[0][1].done()):
             item, drawn = drawings.popleft()
+            self._undrawn.discard(item.id)
             for path in self._try(item, drawn.result) or ():
                 self.listener.say(f"drew {path}")
 
