@@ -48,7 +48,7 @@ from .kind import (
 )
 from .options import TrainOptions
 from .pace import points_in
-from .render_slices import render_voxels, units_of, voxels_view
+from .render_slices import labelled, render_voxels, units_of, voxels_view
 from .shown import Make, Reconstruction, Shown
 from .volume_options import VolumeOptions
 
@@ -236,11 +236,14 @@ class VolumeKind(Kind):
         mid, high = part.middle, self.volume.high
         unit = high - self.volume.low
         truth, steps = part.truth, self._steps(part)
+        at = [places[len(places) // 2] for places in xy(part.places)]
 
         def slices(rows: dict[str, np.ndarray]) -> Any:
             low = self.volume.low
             shown = {
-                name: planes(low + unit * found[..., 0].transpose(2, 1, 0))
+                name: labelled(
+                    planes(low + unit * found[..., 0].transpose(2, 1, 0)), at
+                )
                 for name, found in rows.items()
             }
             black, white = low + unit * truth.min(), low + unit * truth.max()
