@@ -3,8 +3,9 @@
 import dataclasses
 import errno
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -23,6 +24,8 @@ from passband.paper.item import (
     judge,
 )
 from passband.plot.style import new_figure
+from passband.train import processes
+from passband.train.processes import Processes
 from passband.train.work import Work
 
 
@@ -399,3 +402,66 @@ def test_readme_is_written_or_checked(items, tmp_path, monkeypatch, capsys):
     assert main(["paper", "readme"]) == 0
     assert main(["paper", "readme", "--check"]) == 0
     assert "**0 of 3 tables and figures" in Path("README.md").read_text()
+
+
+class Turn(Processes):
+    """One of several processes, which take turns here and agree by a list."""
+
+    agreed_on: ClassVar[list[dict[str, Any]]] = []
+
+    def agreed(self, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if not self.agreed_on:
+            self.agreed_on.append(make())
+        return self.agreed_on[0]
+
+
+@pytest.fixture
+def share(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """Run a command as one of some processes."""
+
+    def run(index: int, count: int, *words: str) -> int:
+        turn = Turn(index, count)
+        monkeypatch.setattr(processes, "distributed", lambda *address: turn)
+        return main([*words, "--distributed", "--lost-after", "0.2"])
+
+    Turn.agreed_on.clear()
+    return run
+
+
+def test_processes_share_items_and_process_0_has_all(
+    items, out, tmp_path, monkeypatch, capsys, share
+):
+    found: dict[str, Item] = {"table9": Whole(), **items}
+    monkeypatch.setattr(registry, "get_item", found.__getitem__)
+    monkeypatch.setattr(registry, "IDS", tuple(found))
+    words = ["paper", "all", "--json", *out]
+    assert share(1, 2, *words) == 0  # process 0 speaks of what it left out
+    assert capsys.readouterr().out == ""
+    ran = [id for id, item in items.items() if item.runs]
+    assert 0 < len(ran) < 3
+    assert share(0, 2, *words) == 2
+    said = capsys.readouterr()
+    assert [items[id].runs for id in items] == [1, 1, 1]
+    content = json.loads(said.out)
+    assert [r["id"] for r in content["results"]] == ["fig8", "fig9", "table9"]
+    assert content["skipped"] == {"fig10": "data set `photos` is not there"}
+    [noted] = json.loads((tmp_path / "smoke" / "all.json").read_text())["commands"]
+    assert sorted(noted["ran"]) == ["fig8", "fig9", "table9"]
+    assert noted["processes"] == 2 and noted["command"].endswith(" --distributed")
+    page = (tmp_path / "smoke" / "report.html").read_text()
+    assert page.count("<section") == 4 and "by 2 processes" in page
+    assert not (tmp_path / "smoke" / "processes").exists()
+
+
+def test_a_process_that_is_lost_costs_its_share(items, out, tmp_path, capsys, share):
+    items.pop("fig10")
+    words = ["paper", "run", "fig8", "fig9", *out]
+    assert share(0, 2, *words) == 3
+    said = capsys.readouterr().err
+    [mine] = [id for id, item in items.items() if item.runs]
+    [lost] = items.keys() - {mine}
+    assert f"{lost} was left out: its process was lost" in said and "--resume" in said
+    Turn.agreed_on.clear()
+    assert main([*words, "--resume"]) == 0
+    assert items[mine].runs == items[lost].runs == 1
+    assert not (tmp_path / "smoke" / "processes").exists()

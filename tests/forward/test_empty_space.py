@@ -9,9 +9,10 @@ from passband.forward.empty_space import (
     Occupied,
     box_of_views,
     occupied,
+    render_rays_of,
     render_view_of,
 )
-from passband.forward.render import points_along, rays_of, render_view
+from passband.forward.render import points_along, rays_of, render, render_view
 
 NEAR, FAR = jnp.float32(2.0), jnp.float32(6.0)
 LENS = jnp.asarray([30.0, 30.0, 9.5, 7.5])
@@ -50,6 +51,16 @@ def test_a_view_is_that_of_the_plain_renderer(angle):
         np.testing.assert_allclose(a, b, atol=1e-6)
     assert want.opacity.max() > 0.9  # there is something to see
     assert max(counted) <= 2**14 / 2  # of a part's samples
+
+
+def test_rays_are_those_of_the_plain_renderer():
+    o, d = rays_of(jnp.arange(50, 150), 20, pose(0.3), LENS, None)
+    where = occupied(balls, np.full(3, -2.5), np.full(3, 2.5), lattice=64)
+    found = render_rays_of(where, balls, o, d, NEAR, FAR, samples=48)
+    want = render(balls, o, d, NEAR, FAR, samples=48)
+    for a, b in zip(found, want, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    assert want.opacity.max() > 0.9
 
 
 def test_a_thin_wall_beside_the_lattice_is_not_lost():

@@ -117,10 +117,67 @@ def render_view_of(
     rows, columns = size
     at_once = max(1, min(rows * columns, points_at_once() // samples))
     camera = pose, lens, near, far, frustum
-    fullest = int(_most_occupied(occupied, *camera, size, samples, at_once))
-    step = math.ceil(at_once * samples / EIGHTHS)
-    most = max(1, math.ceil(fullest / step)) * step
+    fullest = _most_occupied(occupied, *camera, size, samples, at_once)
+    most = _rounded_up(int(fullest), at_once * samples)
     return _render(occupied, radiance, *camera, size, samples, at_once, most)
+
+
+def render_rays_of(
+    occupied: Occupied,
+    radiance: Radiance,
+    origins: Float[Array, "n 3"],
+    directions: Float[Array, "n 3"],
+    near: Float[Array, ""],
+    far: Float[Array, ""],
+    *,
+    samples: int,
+) -> Rendered:
+    """`render.render` of a few rays, samples in empty space left out."""
+    rays = origins, directions, near, far
+    most = _rounded_up(int(_count(occupied, *rays, samples)), len(origins) * samples)
+    return _render_rays(occupied, radiance, *rays, samples, most)
+
+
+def _rounded_up(count: int, whole: int) -> int:
+    """To eighths of the whole, so that there are few programs."""
+    step = math.ceil(whole / EIGHTHS)
+    return max(1, math.ceil(count / step)) * step
+
+
+@eqx.filter_jit
+def _count(
+    occupied: Occupied, o: Array, d: Array, near: Array, far: Array, samples: int
+) -> Int[Array, ""]:
+    t = jnp.broadcast_to(depths(near, far, samples), (len(o), samples))
+    return jnp.sum(occupied(points_along(o, d, t)))
+
+
+@eqx.filter_jit
+def _render_rays(
+    occupied: Occupied, radiance: Radiance, o: Array, d: Array, near: Array, far: Array,
+    samples: int, most: int,
+) -> Rendered:  # fmt: skip
+    t = jnp.broadcast_to(depths(near, far, samples), (len(o), samples))
+    return _packed(occupied, radiance, points_along(o, d, t), t, most)
+
+
+def _packed(
+    occupied: Occupied,
+    radiance: Radiance,
+    points: Float[Array, "points 3"],
+    t: Float[Array, "rays samples"],
+    most: int,
+) -> Rendered:
+    """Rays from their samples, of which at most so many are not in empty space."""
+    count = len(points)
+    (kept,) = jnp.nonzero(occupied(points), size=most, fill_value=count)
+    colour, density = radiance(points[jnp.minimum(kept, count - 1)])
+    # What was not kept has no density; its colour then means nothing.
+    colours = jnp.zeros((count, 3)).at[kept].set(colour, mode="drop")
+    densities = jnp.zeros(count).at[kept].set(density, mode="drop")
+    return jax.vmap(composite)(
+        colours.reshape(*t.shape, 3), densities.reshape(t.shape), t
+    )
 
 
 def _samples_of(
@@ -167,15 +224,7 @@ def _render(
 
     def some(part):
         points, t = _samples_of(part, camera, size, samples, at_once)
-        count = len(points)
-        (kept,) = jnp.nonzero(occupied(points), size=most, fill_value=count)
-        colour, density = radiance(points[jnp.minimum(kept, count - 1)])
-        # What was not kept has no density; its colour then means nothing.
-        colours = jnp.zeros((count, 3)).at[kept].set(colour, mode="drop")
-        densities = jnp.zeros(count).at[kept].set(density, mode="drop")
-        return jax.vmap(composite)(
-            colours.reshape(at_once, samples, 3), densities.reshape(at_once, samples), t
-        )
+        return _packed(occupied, radiance, points, t, most)
 
     seen = jax.lax.map(some, jnp.arange(parts))
 

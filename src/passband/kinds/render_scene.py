@@ -18,7 +18,8 @@ from ..errors import InputError
 from ..export.video import SUFFIXES as VIDEOS
 from ..export.video import check_video, write_video
 from ..field import Field
-from ..tasks.nerf import View, see, somewhere
+from ..forward.empty_space import Occupied, box_of_views, occupied
+from ..tasks.nerf import FieldRadiance, View, see, somewhere
 from .kind import Listener, Rendered
 from .model_facts import check_room, refuse, size_of, suffix_of
 
@@ -125,6 +126,15 @@ def _cameras(
                 circle["elevation"], count,
             )  # fmt: skip
     return poses, np.tile(lens, (len(poses), 1)), size
+
+
+def occupied_of(field: Field, about: dict[str, Any]) -> Occupied:
+    """Where a scene is not empty, of what its own cameras see."""
+    space, size, lens = scene_facts(field, about)
+    poses = space.place(np.array(about["test"], float))
+    lenses = np.tile(lens, (len(poses), 1))
+    box = box_of_views(poses, lenses, size, space.ends, space.ndc)
+    return occupied(FieldRadiance(field), *box)
 
 
 def scene_facts(

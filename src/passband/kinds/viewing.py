@@ -24,13 +24,15 @@ from ..errors import InputError, one_line
 from ..export.web.page import facts, page
 from ..field import Field
 from ..file_gate import open_file, read_json
-from ..forward.render import ndc, on_background, ray, render
+from ..forward.empty_space import Occupied, render_rays_of
+from ..forward.render import Rendered, ndc, on_background, ray, render
 from ..members import Members
 from ..model_file import load_with_info
 from ..tasks.nerf import FieldRadiance
 from ..train.device import device_name
 from .page import page_of, title_of
 from .render import kind_of
+from .render_scene import occupied_of
 
 MOST_POINTS = 2**23
 """Of one job: what a page asks for at once is far below."""
@@ -67,6 +69,8 @@ class Viewed:
             )
         self._lock = threading.Lock()
         self._loaded: tuple[float | None, Field, dict[str, Any]] | None = None
+        self._looked: list[Any] = [None, None]
+        """The field of a scene that was looked at, and where it is not empty."""
         if self.model.exists():
             self.field()  # what is wrong with it is said now
 
@@ -152,8 +156,23 @@ class Viewed:
     def job(self, asked: Mapping[str, Any]) -> np.ndarray:
         """What a worker of the page would give for a job, float32."""
         with self._lock:  # one after the other: each takes all cores
-            field, _ = self.field()
+            field, about = self.field()
+            if asked["type"] == "scene":
+                return scene(field, asked, self._occupied(field, about))
             return JOBS[asked["type"]](field, asked)
+
+    def _occupied(self, field: Field, about: dict[str, Any]) -> Occupied | None:
+        """Where a scene is not empty, as soon as a thread has found out."""
+        if self._looked[0] is field:
+            return self._looked[1]
+        looked = self._looked = [field, None]
+
+        def look() -> None:
+            looked[1] = occupied_of(field, about)
+
+        if not isinstance(field, Members):
+            threading.Thread(target=look, daemon=True, name="passband-look").start()
+        return None
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:
@@ -195,8 +214,11 @@ def points(field: Field, job: Mapping[str, Any]) -> np.ndarray:
     return field.predict(found)
 
 
-def scene(field: Field, job: Mapping[str, Any]) -> np.ndarray:
-    """Colours of rows of pixels; of members, the mean of what each shows."""
+def scene(
+    field: Field, job: Mapping[str, Any], occupied: Occupied | None = None
+) -> np.ndarray:
+    """Colours of rows of pixels; of members, the mean of what each shows. With
+    `occupied` the field is asked only there."""
     columns, samples = int(job["columns"]), int(job["samples"])
     rows, step = np.arange(int(job["from"]), int(job["to"])), float(job["step"])
     _check(len(rows) * columns * samples // 16)
@@ -211,30 +233,34 @@ def scene(field: Field, job: Mapping[str, Any]) -> np.ndarray:
     for start in range(0, len(pixels), RAYS):
         some = pixels[start : start + RAYS]
         whole = np.pad(some, ((0, RAYS - len(some)), (0, 0)), mode="edge")
+        rays = _rays(pose, lens, frustum, jnp.float32(whole))
         for one in fields:
-            seen = _colours(
-                one, pose, lens, ends, background, frustum, jnp.float32(whole), samples
-            )
-            out[start : start + len(some)] += np.asarray(seen)[: len(some)]
+            if occupied is None:
+                seen = _seen(one, *rays, ends, samples)
+            else:
+                seen = render_rays_of(
+                    occupied, FieldRadiance(one), *rays, *ends, samples=samples
+                )
+            colours = np.asarray(on_background(seen, background))
+            out[start : start + len(some)] += colours[: len(some)]
     return out / len(fields)
 
 
-@functools.partial(jax.jit, static_argnums=7)
-def _colours(
-    field: Field,
-    pose: jax.Array,
-    lens: jax.Array,
-    ends: jax.Array,
-    background: jax.Array,
-    frustum: jax.Array | None,
-    pixels: jax.Array,
-    samples: int,
-) -> jax.Array:
+@jax.jit
+def _rays(
+    pose: jax.Array, lens: jax.Array, frustum: jax.Array | None, pixels: jax.Array
+) -> tuple[jax.Array, jax.Array]:
     o, d = jax.vmap(ray, (None, None, 0))(pose, lens, pixels)
     if frustum is not None:
         o, d = jax.vmap(ndc, (0, 0, None))(o, d, frustum)
-    seen = render(FieldRadiance(field), o, d, ends[0], ends[1], samples=samples)
-    return on_background(seen, background)
+    return o, d
+
+
+@functools.partial(jax.jit, static_argnums=4)
+def _seen(
+    field: Field, o: jax.Array, d: jax.Array, ends: jax.Array, samples: int
+) -> Rendered:
+    return render(FieldRadiance(field), o, d, ends[0], ends[1], samples=samples)
 
 
 JOBS = {"plane": plane, "points": points, "scene": scene}

@@ -35,7 +35,7 @@ OF_GRID = 0.05
 """Cycles for every column of the trials' grid that the first guess is at most, a tenth
 of what the grid can show. On a CPU, whose fits are on coarse grids too, that is 3.2,
 and better there than the 4.4 of 20 views: two phantoms of the sweep have 23.6 and 34.1
-dB, not 22.8 and 33.9, and a head 27.3, not 26.8."""
+dB, not 22.8 and 33.9, two heads 27.3 and 30.8, not 26.8 and 30.8."""
 STRETCH = 1.2
 """How much higher the best scale of a density is than that of stretches held out of its
 sinogram, which leave a gap that the fit does not have (five phantoms of the sweep)."""
