@@ -161,6 +161,25 @@ def test_three_planes_are_those_of_the_volume():
         assert told == other
 
 
+def test_the_report_shows_the_planes_of_the_file(monkeypatch):
+    values = (250 * sampled(12, 10, 9)).astype(np.uint8)
+    monkeypatch.setattr("passband.data.voxels.MAPPED_FROM", 100)
+    monkeypatch.setattr("passband.kinds.volume.SLAB", 2)
+    np.save("a.npy", values.T)
+    kind = pb.read("a.npy", kind="volume")
+    assert isinstance(kind, VolumeKind)
+    rows: dict = {}
+    monkeypatch.setattr(
+        "passband.kinds.volume.draw_planes", lambda found, *told: rows.update(found)
+    )
+    field = pb.make_field("gaussian:2,m=8", d=3, out=1, key=0, width=8)
+    kind._figure(field)
+    for (a, *told), (b, *other) in zip(rows["Truth"], planes(values), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-4)
+        assert told == other
+    assert [name for *_, name in rows["Field"]] == ["x = 6", "y = 5", "z = 4"]
+
+
 @pytest.mark.parametrize("name", ["a.npy", "a.nii", "a.tif"])
 def test_a_volume_on_the_disk_is_fitted_as_one_in_memory(name, here, monkeypatch):
     """Up to the rounding of two programs: 3e-7 after twelve steps."""
