@@ -416,3 +416,24 @@ def test_the_page_of_full_runs(tmp_path: Path):
 def test_a_page_without_results_names_the_command(tmp_path: Path):
     with pytest.raises(InputError, match="`passband paper all --preset small` makes"):
         write_paper_report(tmp_path, Preset.SMALL)
+
+
+def test_shares_of_the_full_items_are_even_and_keep_networks_together():
+    """By the seconds that are stored; no item is split, so none ends before Fig. 6."""
+    items = [registry.get_item(id) for id in plan.ORDER]
+    items = [item for item in items if not isinstance(item, Assembled)]
+    spent = {i.id: plan.costs(RESULTS, i.id)[Preset.FULL].seconds or 0 for i in items}
+    for count in (2, 4, 8):
+        shares = plan.shares(items, RESULTS, Preset.FULL, count)
+        assert sorted(id for share in shares for id in share) == sorted(spent)
+        for share in shares:
+            assert share == [id for id in plan.ORDER if id in share]
+            for later, first in plan.SHOWS.items():
+                assert (later in share) == (first in share)
+        loads = [sum(spent[id] for id in share) for share in shares]
+        assert max(loads) <= max(1.1 * sum(loads) / count, spent["fig6"])
+    # What is there costs nothing: what is left is dealt out as if it were all.
+    left = {"table3", "table7"}
+    kept = spent.keys() - left
+    shares = plan.shares(items, RESULTS, Preset.FULL, 2, kept=kept)
+    assert [len(left & {*share}) for share in shares] == [1, 1]
