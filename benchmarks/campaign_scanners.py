@@ -41,6 +41,7 @@ def make_scans(place: Path) -> dict[str, Callable[[Path], Any]]:
         llff,
         scans,
         videos,
+        voxels,
     )
 
     rng = np.random.default_rng(0)
@@ -54,6 +55,8 @@ def make_scans(place: Path) -> dict[str, Callable[[Path], Any]]:
     scipy.io.savemat(place / "scan.mat", {"CtData": scan}, do_compression=True)
     np.savez(place / "scan.npz", **scan)
     tifffile.imwrite(place / "stack.tif", counts, compression="zlib")
+    told = {"axes": "ZYX", "spacing": 2.0, "unit": "mm"}
+    tifffile.imwrite(place / "volume.tif", counts, imagej=True, metadata=told)
     (place / "geometry.json").write_text(GEOMETRY)
     samples = rng.standard_normal((2, 12, 10, 2)) @ [1, 1j]
     samples = samples.astype(np.complex64)
@@ -94,6 +97,7 @@ def make_scans(place: Path) -> dict[str, Callable[[Path], Any]]:
         "points3D.txt": colmap.read_points_txt,
         "poses_bounds.npy": llff.read_poses_bounds,
         "film.gif": videos.read_video,
+        "volume.tif": voxels.read_voxels,
     }
 
 

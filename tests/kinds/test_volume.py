@@ -3,11 +3,12 @@
 import io
 from pathlib import Path
 
-import nibabel as nib
 import numpy as np
 import pytest
 import tifffile
+from nibabel.nifti1 import Nifti1Image
 from scipy.interpolate import interp1d
+from scipy.ndimage import gaussian_filter
 
 import passband as pb
 from passband.cli.main import main
@@ -52,15 +53,15 @@ def sampled(x: int, y: int, z: int) -> np.ndarray:
 
 
 def nifti(values: np.ndarray, name: str = "a.nii.gz") -> str:
-    nib.save(nib.Nifti1Image(values, AFFINE), name)  # pyright: ignore[reportPrivateImportUsage]
+    Nifti1Image(values, AFFINE).to_filename(name)
     return name
 
 
 def test_a_field_of_a_volume_is_the_function_that_was_sampled():
     """Between the voxels too, in the order x, y, z, whatever the order of the file."""
     np.save("a.npy", sampled(24, 20, 16).T)
-    model = pb.fit("a.npy", kind="volume", width=48, layers=3, steps=400, seed=1,
-                   mapping="gaussian:1.2,m=48", holdout="0.2")  # fmt: skip
+    model = pb.fit("a.npy", kind="volume", width=32, layers=3, steps=300,
+                   mapping="gaussian:1.2,m=32", holdout="0.2")  # fmt: skip
     assert model.metrics["psnr_test"] > 35 and model.metrics["psnr_train"] > 35
     coords = np.random.default_rng(0).uniform(2, 13, (200, 3)) * [1.6, 1.3, 1]
     error = model(coords)[:, 0] - wave(*coords.T)
@@ -97,13 +98,17 @@ def test_a_nifti_file_keeps_its_place_through_a_fit():
     assert main([*command, "half.nii", "--resolution", "6"]) == 0
     assert main([*command, "box.nii", "--crop", "2,4,1,8,9,4"]) == 0
     own, half, box = (
-        nib.load(name)  # pyright: ignore[reportPrivateImportUsage]
+        Nifti1Image.from_filename(name)
         for name in ("own.nii.gz", "half.nii", "box.nii")
     )
     assert (own.shape, half.shape, box.shape) == ((12, 10, 6), (6, 5, 3), (6, 5, 3))
-    np.testing.assert_allclose(own.affine, AFFINE)
-    np.testing.assert_allclose(half.affine @ [1, 1, 1, 1], AFFINE @ [2, 2, 2, 1])
-    np.testing.assert_allclose(box.affine @ [1, 2, 2, 1], AFFINE @ [3, 6, 3, 1])
+    np.testing.assert_allclose(np.asarray(own.affine), AFFINE)
+    np.testing.assert_allclose(
+        np.asarray(half.affine) @ [1, 1, 1, 1], AFFINE @ [2, 2, 2, 1]
+    )
+    np.testing.assert_allclose(
+        np.asarray(box.affine) @ [1, 2, 2, 1], AFFINE @ [3, 6, 3, 1]
+    )
     assert own.header.get_xyzt_units()[0] == "mm"
     whole = own.get_fdata()
     index = np.array([[3, 6, 3], [11, 0, 5], [0, 9, 2]])
@@ -121,12 +126,12 @@ def test_a_nifti_file_keeps_its_place_through_a_fit():
     again = read_voxels(Path("own.tif"))
     np.testing.assert_allclose(again.spacing, (1.5, 2, 3), rtol=1e-6)
     for wrong, words in (
-        ({"crop": "1,2,3,4"}, "X,Y,Z,X,Y,Z"),
-        ({"size": "4x4"}, "resolution"),
-        ({"bits": 8}, "TIFF"),
+        (RenderOptions(crop="1,2,3,4"), "X,Y,Z,X,Y,Z"),
+        (RenderOptions(size="4x4"), "resolution"),
+        (RenderOptions(bits=8), "TIFF"),
     ):
         with pytest.raises(pb.InputError, match=words):
-            render_file("m.safetensors", RenderOptions(**wrong), Path("no.npy"))
+            render_file("m.safetensors", wrong, Path("no.npy"))
 
 
 def test_slices_make_the_bytes_that_others_write():
@@ -135,7 +140,7 @@ def test_slices_make_the_bytes_that_others_write():
     about = {"low": 0.0, "high": 1.0, "affine": AFFINE}
     for order, name in (("xyz", "a.npy"), ("zyx", "b.npy"), ("xyz", "a.nii")):
         write_slices(Path(name), parts, (5, 6, 7, 1), order=order, **about)
-    image = nib.Nifti1Image(values[..., 0], AFFINE)  # pyright: ignore[reportPrivateImportUsage]
+    image = Nifti1Image(values[..., 0], AFFINE)
     image.header.set_xyzt_units("mm")
     assert Path("a.nii").read_bytes() == image.to_bytes()
     for name, same in (("a.npy", np.asfortranarray(values[..., 0])),
@@ -156,24 +161,43 @@ def test_three_planes_are_those_of_the_volume():
         assert told == other
 
 
+def test_the_report_shows_the_planes_of_the_file(monkeypatch):
+    values = (250 * sampled(12, 10, 9)).astype(np.uint8)
+    monkeypatch.setattr("passband.data.voxels.MAPPED_FROM", 100)
+    monkeypatch.setattr("passband.kinds.volume.SLAB", 2)
+    np.save("a.npy", values.T)
+    kind = pb.read("a.npy", kind="volume")
+    assert isinstance(kind, VolumeKind)
+    rows: dict = {}
+    monkeypatch.setattr(
+        "passband.kinds.volume.draw_planes", lambda found, *told: rows.update(found)
+    )
+    field = pb.make_field("gaussian:2,m=8", d=3, out=1, key=0, width=8)
+    kind._figure(field)
+    for (a, *told), (b, *other) in zip(rows["Truth"], planes(values), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-4)
+        assert told == other
+    assert [name for *_, name in rows["Field"]] == ["x = 6", "y = 5", "z = 4"]
+
+
 @pytest.mark.parametrize("name", ["a.npy", "a.nii", "a.tif"])
-def test_a_volume_on_the_disk_is_fitted_to_the_bits_of_one_in_memory(
-    name, here, monkeypatch
-):
+def test_a_volume_on_the_disk_is_fitted_as_one_in_memory(name, here, monkeypatch):
+    """Up to the rounding of two programs: 3e-7 after twelve steps."""
     values = (250 * sampled(12, 10, 9)).astype(np.int16)
     np.save("a.npy", values.T)
     nifti(values, "a.nii")
     tifffile.imwrite("a.tif", values.T, photometric="minisblack")
     held = pb.fit(name, kind="volume", holdout="odd", **SMALL)
     monkeypatch.setattr("passband.data.voxels.MAPPED_FROM", 100)
+    monkeypatch.setattr("passband.kinds.volume.SPARSE", 1)  # the mean where both begin
     kind = pb.read(name, kind="volume", holdout="odd", **SMALL)
     assert isinstance(kind, VolumeKind) and kind.volume.mapped
     training = kind.training(kind.options, pb.parse_mapping("gaussian:2,m=8"))
     assert isinstance(kind.task(training), StreamedTask)
     streamed = pb.fit(kind)
     for a, b in zip(held.field.mlp.weights, streamed.field.mlp.weights, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert held.metrics == streamed.metrics
+        np.testing.assert_allclose(a, b, atol=3e-6)
+    assert held.metrics == pytest.approx(streamed.metrics, abs=1e-4)
     assert held.metrics.keys() == {"psnr", "psnr_train", "psnr_test", "ssim"}
     with pytest.raises(pb.InputError, match="disk"):
         pb.read(name, kind="volume", holdout="0.1")
@@ -227,10 +251,8 @@ def test_trials_stand_where_the_fit_stands():
 
 
 def test_axes_that_are_alike_in_millimetres_have_one_scale():
-    fine = np.random.default_rng(0).standard_normal((24, 24, 24))
-    for axis in range(3):
-        kernel = np.hanning(11)[1:-1]
-        fine = np.apply_along_axis(np.convolve, axis, fine, kernel, "same")
+    noise = np.random.default_rng(0).standard_normal((24, 24, 24))
+    fine = gaussian_filter(noise, 2.5)
     coarse = fine[:, :, ::3, None]
     assert axis_shares(coarse) is not None
     assert axis_shares(coarse, (1.0, 1.0, 3.0)) is None

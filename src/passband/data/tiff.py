@@ -279,9 +279,12 @@ def stack_spacing(path: Path) -> tuple[float, float, float] | None:
         x, y = (page.tags.get(tag) for tag in (282, 283))
         if x is None or y is None:
             return None
-        (over, one), (over_y, one_y) = x.value, y.value
         unit = MM.get(str(told.get("unit", "mm")), 1.0)
-        lengths = (float(told["spacing"]), one_y / over_y, one / over)
+        try:
+            (over, one), (over_y, one_y) = x.value, y.value
+            lengths = (float(told["spacing"]), one_y / over_y, one / over)
+        except (TypeError, ValueError, ZeroDivisionError):
+            return None
         apart, down, across = (unit * abs(length) for length in lengths)
     if not all(0 < s < math.inf for s in (apart, down, across)):
         return None

@@ -115,7 +115,9 @@ def _of_array(path: Path) -> Voxels:
         from .tiff import map_tiff_stack, stack_spacing
 
         found = map_tiff_stack(path) if large else None
-        values = read_tiff_stack(path) if found is None else found
+        if found is None or found.dtype not in KEPT:  # packed, or of other byte order
+            found = read_tiff_stack(path)
+        values = found
         spacing = stack_spacing(path)
     else:
         known = ", ".join(SUFFIXES)

@@ -2,7 +2,7 @@
 three planes as a picture."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,8 @@ def render_voxels(
                 "have float32"
             )
         if suffix == ".png":
-            shown = {"Field": middle_planes(field, axes, low, high)}
+            at = [float(places[len(places) // 2]) for places in (columns, rows, slices)]
+            shown = {"Field": labelled(middle_planes(field, axes, low, high), at)}
             steps = xy([k * s for k, s in zip(zoom, spacing, strict=True)])
             figure = draw_planes(shown, steps, (low, high))
             write_bytes(out, png_bytes(figure))
@@ -107,6 +108,14 @@ def middle_planes(
         plane = np.take(seen, 0, axis=axis).T[::-1]
         found.append((plane, (int(down), int(across)), f"{name} = {at[axis]}"))
     return found
+
+
+def labelled(found: Sequence[Plane], at: Sequence[float]) -> list[Plane]:
+    """Planes across x, y and z, called by where they lie in voxels of the file."""
+    each = zip(found, "xyz", at, strict=True)
+    return [
+        (part, axes, f"{name} = {place:.4g}") for (part, axes, _), name, place in each
+    ]
 
 
 def order_of(about: dict[str, Any]) -> str:

@@ -3,11 +3,13 @@
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..data.images import to_user
 from ..data.kspace_files import parts_of
 from ..data.voxels import Voxels, read_voxels
 from ..domain import check_count, extent_of, xy
@@ -16,7 +18,7 @@ from ..field import Field
 from ..file_gate import give_back
 from ..members import mean_and_spread
 from ..plot.triptych import triptych
-from ..plot.volume_slices import draw_planes, planes
+from ..plot.volume_slices import draw_planes
 from ..tasks.image import split_share
 from ..tasks.slices import (
     HOLDOUTS,
@@ -48,7 +50,13 @@ from .kind import (
 )
 from .options import TrainOptions
 from .pace import points_in
-from .render_slices import render_voxels, units_of, voxels_view
+from .render_slices import (
+    labelled,
+    middle_planes,
+    render_voxels,
+    units_of,
+    voxels_view,
+)
 from .shown import Make, Reconstruction, Shown
 from .volume_options import VolumeOptions
 
@@ -61,6 +69,10 @@ MIDDLE = 160
 """Voxels along each axis, at most, of the middle that tells the scale."""
 SPARSE = 31
 """Of a volume on the disk, every so manieth voxel along each axis tells its mean."""
+SHOWN = 256
+"""Along each axis, at most, of the planes that the report shows."""
+SLAB = 64
+"""Slices of a file that are looked at together."""
 NEIGHBOURS = "mean of neighbours"
 
 
@@ -176,7 +188,7 @@ class VolumeKind(Kind):
             slice((n - min(n, MIDDLE)) // 2, (n + min(n, MIDDLE)) // 2)
             for n in self._sides
         )
-        values, known = self._unit(self.volume.values[cut]), self._known(cut)
+        values, known = self._unit(self.volume.values, cut), self._known(cut)
         steps = [e / n for e, n in zip(self._extent, self._sides, strict=True)]
         even = max(steps) - min(steps) < 1e-6 * min(steps)
         count = values[..., 0].size if known is None else int(known.sum())
@@ -186,14 +198,22 @@ class VolumeKind(Kind):
             batch=batch, seed=asked.seed, start=self.network().start, name="voxels",
         )  # fmt: skip
 
-    def _unit(self, part: np.ndarray) -> np.ndarray:
-        """A part of the volume in [0, 1], in memory."""
+    def _unit(self, values: np.ndarray, cut: Sequence[slice]) -> np.ndarray:
+        """A part of numbers (y, x, z, c) in [0, 1], in memory; of a file a few slices
+        at a time, since each may touch all of its pages."""
         low, high = self.volume.low, self.volume.high
         # Floats may span more than float32 can subtract.
-        wide = np.float64 if part.dtype == np.float32 else np.float32
-        found = np.subtract(part, low, dtype=wide) / (high - low)
-        give_back(part)
-        return np.asarray(found, np.float32)
+        wide = np.float64 if values.dtype == np.float32 else np.float32
+        rows, columns, along = cut
+        places = range(values.shape[2])[along]
+        parts = []
+        for start in range(0, len(places), SLAB):
+            few = places[start : start + SLAB]
+            part = values[rows, columns, few.start : few.stop : few.step]
+            found = np.subtract(part, low, dtype=wide) / (high - low)
+            parts.append(found.astype(np.float32))
+            give_back(part)
+        return np.concatenate(parts, axis=2)
 
     def _strides(self, most: int | None) -> tuple[int, ...]:
         """Along each axis 1, or the odd step at which a large volume is evaluated: an
@@ -233,26 +253,15 @@ class VolumeKind(Kind):
             level = slice_scores(between, part.truth, part.known)["psnr_test"]
             baselines[NEIGHBOURS] = {"psnr_test": level}
             others[NEIGHBOURS] = colours(between[part.middle])
-        mid, high = part.middle, self.volume.high
-        unit = high - self.volume.low
-        truth, steps = part.truth, self._steps(part)
-
-        def slices(rows: dict[str, np.ndarray]) -> Any:
-            low = self.volume.low
-            shown = {
-                name: planes(low + unit * found[..., 0].transpose(2, 1, 0))
-                for name, found in rows.items()
-            }
-            black, white = low + unit * truth.min(), low + unit * truth.max()
-            return draw_planes(shown, steps, (black, white if white > black else high))
-
+        mid, truth = part.middle, part.truth
+        unit = self.volume.high - self.volume.low
         return Evaluation(
             metrics=metrics,
             about=self.facts(),
-            preview=lambda: slices({"Field": seen}),
+            preview=lambda: self._figure(field, beside=False),
             figures=lambda: {
                 "triptych": triptych(truth[mid], seen[mid]),
-                "Slices": slices({"Truth": truth, "Field": seen}),
+                "Slices": self._figure(field),
             },
             baselines=baselines,
             more=more,
@@ -262,6 +271,30 @@ class VolumeKind(Kind):
             ),
             shown=lambda: Shown(colours(seen[mid]), colours(truth[mid]), others),
         )  # fmt: skip
+
+    def _figure(self, field: Field, *, beside: bool = True) -> Any:
+        """Three planes through the middle, below those of the truth."""
+        k, volume = -(-max(self._sides) // SHOWN), self.volume
+        places = [np.arange(0, n, k) for n in self._sides]
+        at = [int(along[len(along) // 2]) for along in xy(places)]
+        axes = places_along(places, self._sides, self._extent)
+        truth = []
+        for axis, place in enumerate(at):
+            cut = [slice(None, None, k)] * 3
+            cut[axis] = slice(place, place + 1)
+            found = self._unit(volume.values, xy(cut))[..., 0].swapaxes(0, 1)
+            truth.append(
+                to_user(np.take(found, 0, axis).T[::-1], volume.low, volume.high)
+            )
+        ours = middle_planes(field, axes, volume.low, volume.high)
+        rows = {"Field": labelled(ours, at)}
+        if beside:
+            pairs = zip(truth, ours, strict=True)
+            turned = [(seen, axes, name) for seen, (_, axes, name) in pairs]
+            rows = {"Truth": labelled(turned, at), **rows}
+        black, white = (float(f([f(p) for p in truth])) for f in (np.min, np.max))
+        white = white if white > black else volume.high
+        return draw_planes(rows, xy(volume.spacing), (black, white))
 
     def facts(self) -> dict[str, Any]:
         """What a model file says of it."""
@@ -277,7 +310,7 @@ class VolumeKind(Kind):
     def _part(self, most: int | None) -> "Part":
         strides = self._strides(most)
         cut = tuple(slice(None, None, k) for k in strides)
-        truth = np.moveaxis(self._unit(self.volume.values[cut]), 2, 0)
+        truth = np.moveaxis(self._unit(self.volume.values, cut), 2, 0)
         places = tuple(
             np.arange(0, n, k) for n, k in zip(self._sides, strides, strict=True)
         )
@@ -289,16 +322,12 @@ class VolumeKind(Kind):
         note = f"one voxel in {x} along x, {y} along y, {z} along z"
         return Part(places, truth, known, strides, None if whole else note)
 
-    def _steps(self, part: "Part") -> tuple[float, ...]:
-        """The size of a voxel of a part along x, y and z."""
-        return xy(
-            [k * s for k, s in zip(part.strides, self.volume.spacing, strict=True)]
-        )
-
     def _between(self, part: "Part") -> np.ndarray:
         rows, columns, at = part.strides[0], part.strides[1], part.places[2]
         values = np.moveaxis(self.volume.values[::rows, ::columns], 2, 0)
-        return self._unit(mean_of_neighbours(values, self._slices, at))
+        between = mean_of_neighbours(values, self._slices, at)
+        whole = (slice(None),) * 3
+        return np.moveaxis(self._unit(np.moveaxis(between, 0, 2), whole), 2, 0)
 
     def classical(self, room: int) -> dict[str, Make]:
         """The slices held out as the mean of those beside them."""
