@@ -20,7 +20,7 @@ import numpy as np
 
 def write_volume(path: Path, side: int) -> None:
     """Waves of 4 to 9 cycles, and 24 balls of one brightness each."""
-    out = np.lib.format.open_memmap(path, "w+", np.uint8, (side,) * 3)
+    about = {"descr": "|u1", "fortran_order": False, "shape": (side,) * 3}
     rng = np.random.default_rng(0)
     balls = [
         (rng.uniform(0.15, 0.85, 3), rng.uniform(0.03, 0.12), rng.uniform(0.3, 0.7))
@@ -29,16 +29,17 @@ def write_volume(path: Path, side: int) -> None:
     place = np.arange(side, dtype=np.float32) / side
     y, x = place[:, None], place[None, :]
     across, down = np.sin(2 * np.pi * 9 * x), np.sin(2 * np.pi * 7 * y)
-    for k in range(side):
-        z = k / side
-        level = 0.3 + 0.12 * across * np.cos(2 * np.pi * 5 * z)
-        level = level + 0.1 * down * np.sin(2 * np.pi * 4 * z)
-        for (cz, cy, cx), radius, value in balls:
-            room = radius**2 - (z - cz) ** 2
-            if room > 0:
-                level = np.where((y - cy) ** 2 + (x - cx) ** 2 < room, value, level)
-        out[k] = (255 * np.clip(level, 0, 1)).astype(np.uint8)
-    out.flush()
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, about)
+        for k in range(side):
+            z = k / side
+            level = 0.3 + 0.12 * across * np.cos(2 * np.pi * 5 * z)
+            level = level + 0.1 * down * np.sin(2 * np.pi * 4 * z)
+            for (cz, cy, cx), radius, value in balls:
+                room = radius**2 - (z - cz) ** 2
+                if room > 0:
+                    level = np.where((y - cy) ** 2 + (x - cx) ** 2 < room, value, level)
+            file.write((255 * np.clip(level, 0, 1)).astype(np.uint8).tobytes())
 
 
 def told(words: list[str]) -> dict[str, float]:
