@@ -15,7 +15,7 @@ import jax
 import optax
 
 from passband.train.device import device_name
-from passband.train.muon import FEW, JORDAN, MORE, muon_of_matrices
+from passband.train.muon import FEW, FEWER, JORDAN, MORE, muon_of_matrices
 from passband.train.optimisers import MUON_SHARE, adam, weight_matrices
 from passband.train.throughput import Shape, measure, prepare
 from passband.version import __version__
@@ -28,6 +28,8 @@ def muon(matrices: optax.GradientTransformation) -> optax.GradientTransformation
 OPTIMISERS = {
     "adam": adam(),
     "muon": muon(optax.chain(muon_of_matrices(FEW), optax.scale(MUON_SHARE))),
+    "muon, 2 of the first": muon(muon_of_matrices(FEW, first=FEWER)),
+    "muon, 1 of the first": muon(muon_of_matrices(FEW, first=FEWER[:1])),
     "muon, 4 iterations": muon(muon_of_matrices(MORE)),
     "muon, 5 iterations": muon(muon_of_matrices(JORDAN)),
     "muon of optax": muon(optax.contrib.muon(MUON_SHARE)),

@@ -1,6 +1,7 @@
 """Recipes: what each part is worth on each task, and the table of docs/recipe.md.
 
     python benchmarks/recipe.py --only natural --train --variants FILE --json OUT
+                                [--preset small]
 
 A variant is a JSON object: {"name", "optimiser", "lr", "schedule", "steps", "start",
 "warm", "members", "keys", "share", "iterations", "prior"}; what it leaves out is as
@@ -24,9 +25,10 @@ from jaxtyping import Array, Float, Int, Scalar
 from recipe_sets import SETS, Scores, Set
 
 from passband.field import Field, make_field
+from passband.paper.item import Preset
 from passband.train import driver
 from passband.train.device import device_name
-from passband.train.muon import FEW, JORDAN, MORE, muon_of_matrices
+from passband.train.muon import FEW, FEWER, JORDAN, MORE, muon_of_matrices
 from passband.train.optimisers import adam, optimiser, weight_matrices
 from passband.train.schedules import schedule
 from passband.version import __version__
@@ -39,7 +41,8 @@ ITERATIONS = {
         (2.6613, -1.9772, 0.4526),
     ),
     "4": MORE,
-    "2": ((7.3625, -20.7434, 15.1606), (2.9175, -2.1824, 0.4755)),
+    "1": FEWER[:1],
+    "2": FEWER,
 }  # fmt: skip
 
 
@@ -72,6 +75,7 @@ class Variant:
     share: float = 10.0
     """Muon's rate of the matrices over `lr`."""
     iterations: str = "3"
+    """Of Newton and Schulz; `3 first 2` has two of the first matrix."""
     prior: float = 0.0
     """The weight of total variation."""
     sigma: float = 1.0
@@ -94,7 +98,10 @@ def optimiser_of(variant: Variant) -> optax.GradientTransformation:
         if variant.iterations == "optax":
             matrices = optax.contrib.muon(variant.share)
         else:
-            few = muon_of_matrices(ITERATIONS[variant.iterations])
+            rest, _, first = variant.iterations.partition(" first ")
+            few = muon_of_matrices(
+                ITERATIONS[rest], first=ITERATIONS[first] if first else None
+            )
             matrices = optax.chain(few, optax.scale(variant.share))
         both: Any = {True: matrices, False: adam()}
         _OPTIMISERS[variant.moves()] = optax.partition(both, weight_matrices)
@@ -135,9 +142,11 @@ def task_of(data: Set, variant: Variant, signal: int) -> Any:
     return task
 
 
-def measure(name: str, train: bool, small: bool, variants: list[Variant]) -> list[Any]:
+def measure(
+    name: str, train: bool, preset: Preset, variants: list[Variant]
+) -> list[Any]:
     """The rows of a task: one for each variant, over its keys."""
-    data = SETS[name](train, small)
+    data = SETS[name](train, preset)
     groups: dict[Any, list[Variant]] = collections.defaultdict(list)
     for v in variants:
         groups[v.moves(), steps_of(data, v), v.prior > 0, v.leak].append(v)
@@ -212,7 +221,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", default=list(SETS))
     parser.add_argument("--train", action="store_true")
-    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--preset", type=Preset, default=Preset.FULL)
     parser.add_argument("--variants", type=Path, required=True)
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=float("inf"))
@@ -220,7 +229,7 @@ def main() -> None:
     plan = json.loads(args.variants.read_text())
     content: dict[str, Any] = {
         "passband": __version__, "jax": jax.__version__, "device": device_name(),
-        "train": args.train, "rows": [],
+        "train": args.train, "preset": args.preset.value, "rows": [],
     }  # fmt: skip
     begun = time.perf_counter()
     for name in args.only:
@@ -228,7 +237,7 @@ def main() -> None:
             print(f"no time for {name}")
             continue
         variants = [Variant(**v) for v in plan["all"] + plan.get(name, [])]
-        content["rows"] += measure(name, args.train, args.small, variants)
+        content["rows"] += measure(name, args.train, args.preset, variants)
         args.json.write_text(json.dumps(content, indent=1))
 
 

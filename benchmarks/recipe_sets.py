@@ -39,9 +39,9 @@ class Set:
     precision: str = "auto"
 
 
-def pictures(name: str, train: bool, small: bool) -> Set:
-    setting = image_study.SMOKE if small else image_study.PAPER
-    if train and not small:
+def pictures(name: str, train: bool, preset: Preset) -> Set:
+    setting = image_study.STUDY.sizes[preset]
+    if train and preset is Preset.FULL:
         setting = dataclasses.replace(setting, count=8)
     study = image_study.STUDY
     signals = study.load(name, setting, sweep=train)
@@ -73,9 +73,9 @@ def pictures(name: str, train: bool, small: bool) -> Set:
     )  # fmt: skip
 
 
-def tomograms(name: str, train: bool, small: bool) -> Set:
-    setting = ct_study.SMOKE if small else ct_study.PAPER
-    if train and not small:
+def tomograms(name: str, train: bool, preset: Preset) -> Set:
+    setting = ct_study.STUDY.sizes[preset]
+    if train and preset is Preset.FULL:
         setting = dataclasses.replace(setting, count=4)
     study = ct_study.STUDY
     truth = study.load(name, setting, sweep=train)
@@ -91,9 +91,9 @@ def tomograms(name: str, train: bool, small: bool) -> Set:
     )  # fmt: skip
 
 
-def heads(train: bool, small: bool) -> Set:
-    setting = mri_study.SMOKE if small else mri_study.PAPER
-    if train and not small:
+def heads(train: bool, preset: Preset) -> Set:
+    setting = mri_study.STUDY.sizes[preset]
+    if train and preset is Preset.FULL:
         setting = dataclasses.replace(setting, count=2)
     study = mri_study.STUDY
     truth = study.load(mri_study.COLUMN, setting, sweep=train)
@@ -107,8 +107,8 @@ def heads(train: bool, small: bool) -> Set:
     )  # fmt: skip
 
 
-def lego(train: bool, small: bool) -> Set:
-    setting = nerf_study.STUDY.sizes[Preset.SMOKE if small else Preset.FULL]
+def lego(train: bool, preset: Preset) -> Set:
+    setting = nerf_study.STUDY.sizes[preset]
     scene = nerf_study.scene_of(setting)
     task = nerf_study.task_of(scene, setting)
     photographs = scene.val if train else scene.test
@@ -125,8 +125,8 @@ def lego(train: bool, small: bool) -> Set:
     )  # fmt: skip
 
 
-def mesh(train: bool, small: bool) -> Set:
-    setting = shape_study.STUDY.sizes[Preset.SMOKE if small else Preset.FULL]
+def mesh(train: bool, preset: Preset) -> Set:
+    setting = shape_study.STUDY.sizes[preset]
     name = setting.validation if train else setting.tests[0]
     labels = shape_study.labelled(name, setting).labels
     task = shape_study.task_of(name, setting)
@@ -150,11 +150,11 @@ def mesh(train: bool, small: bool) -> Set:
     )  # fmt: skip
 
 
-SETS: dict[str, Callable[[bool, bool], Set]] = {
-    "natural": lambda train, small: pictures("natural", train, small),
-    "text": lambda train, small: pictures("text", train, small),
-    "ct-shepp": lambda train, small: tomograms("shepp", train, small),
-    "ct-heads": lambda train, small: tomograms("atlas", train, small),
+SETS: dict[str, Callable[[bool, Preset], Set]] = {
+    "natural": lambda train, preset: pictures("natural", train, preset),
+    "text": lambda train, preset: pictures("text", train, preset),
+    "ct-shepp": lambda train, preset: tomograms("shepp", train, preset),
+    "ct-heads": lambda train, preset: tomograms("atlas", train, preset),
     "mri": heads,
     "lego": lego,
     "dragon": mesh,

@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 from passband.ops.newton_schulz import iterate
 from passband.train.muon import (
     FEW,
+    FEWER,
     JORDAN,
     MORE,
     _iterate,
@@ -46,7 +47,7 @@ def test_singular_values_come_near_1(coefficients):
     assert x.min() > 0.45 and x.max() < 1.55
 
 
-@pytest.mark.parametrize("several, low", [(FEW, 0.005), (MORE, 0.001)])
+@pytest.mark.parametrize("several, low", [(FEW, 0.005), (MORE, 0.001), (FEWER, 0.03)])
 def test_each_is_the_best_polynomial_for_where_the_last_one_ends(several, low):
     high = 1.0
     for coefficients in several:
@@ -68,6 +69,18 @@ def test_together_they_are_what_each_shape_is_by_itself():
     for a, b, W in zip(*both, matrices, strict=True):
         assert a.shape == W.shape
         np.testing.assert_allclose(a, b, atol=1e-4)
+
+
+def test_the_first_matrix_may_have_iterations_of_its_own():
+    slopes = _matrices(0)
+    moves = [muon_of_matrices(), muon_of_matrices(FEWER)]
+    both = muon_of_matrices(first=FEWER)
+    found, _ = both.update(slopes, both.init(slopes))
+    rest, fewer = (m.update(slopes, m.init(slopes))[0] for m in moves)
+    np.testing.assert_allclose(found[0], fewer[0], atol=1e-5)
+    for a, b in zip(found[1:], rest[1:], strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+    assert np.abs(found[0] - rest[0]).max() > 1e-2
 
 
 def test_a_stack_is_its_networks_and_nothing_comes_of_no_gradient():

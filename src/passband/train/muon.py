@@ -38,6 +38,8 @@ MORE: Coefficients = (
     (3.2866, -2.4647, 0.5074),
 )
 """Four, for singular values of 0.001 to 1. They end between 0.45 and 1.55."""
+FEWER: Coefficients = ((7.3625, -20.7434, 15.1606), (2.9175, -2.1824, 0.4755))
+"""Two, for singular values of 0.03 to 1. They end between 0.6 and 1.4."""
 MOMENTUM = 0.95
 
 
@@ -49,11 +51,16 @@ class MuonState(NamedTuple):
 
 
 def muon_of_matrices(
-    coefficients: Coefficients = FEW,
+    coefficients: Coefficients = FEW, *, first: Coefficients | None = None
 ) -> optax.GradientTransformation:
     """Muon at unit rate for a pytree of matrices (inputs, outputs), with Nesterov's
     momentum; a matrix of more outputs than inputs steps further, by the root of their
-    quotient."""
+    quotient.
+
+    Args:
+        first: of the first matrix alone. On a GPU it is the one whose iterations
+            nothing else can overlap: its gradient is the last of a step.
+    """
 
     def init(params: PyTree) -> MuonState:
         return MuonState(jnp.int32(0), jax.tree.map(jnp.zeros_like, params))
@@ -71,10 +78,12 @@ def muon_of_matrices(
         new = (1 - MOMENTUM) / (1 - MOMENTUM**taken)
         ahead = jax.tree.map(lambda m, g: old * m + new * g, mean, updates)
         matrices, tree = jax.tree.flatten(ahead)
-        steps = [
-            -math.sqrt(max(1, W.shape[1] / W.shape[0])) * W
-            for W in orthogonal(matrices, coefficients)
+        apart = 0 if first is None else 1
+        turned = [
+            *orthogonal(matrices[:apart], first or ()),
+            *orthogonal(matrices[apart:], coefficients),
         ]
+        steps = [-math.sqrt(max(1, W.shape[1] / W.shape[0])) * W for W in turned]
         return jax.tree.unflatten(tree, steps), MuonState(taken, mean)
 
     return optax.GradientTransformation(init, update)  # pyright: ignore
