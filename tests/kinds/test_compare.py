@@ -301,6 +301,20 @@ def test_a_ladder_is_climbed_to_its_top_and_then_the_rate(monkeypatch, top, rate
     assert len(trained) == len(set(trained)) == found.trials <= 8
 
 
+def test_trials_that_say_nothing_leave_what_was_published(monkeypatch):
+    """As where every one of them died."""
+    monkeypatch.setattr(
+        "passband.kinds.trials.held_out_levels",
+        lambda problem, candidates, trials: np.full(len(candidates), 12.055),
+    )
+    kind = read("nerf")
+    ours = kind.training(kind.options, parse_mapping("gaussian:2,m=8"))
+    problem = kind.trials(kind.options, TrialSize(16, 64))
+    found = tune_method(kind, kind.options, METHODS["multigrid"], ours, problem, dict)
+    assert found.changes == {"mapping": "multigrid:64", "lr": 1e-2}
+    assert found.trials == 3
+
+
 def test_trials_tell_networks_apart_by_what_was_held_out():
     x = np.arange(64) / 64
     problem = points_problem(x[:, None], np.sin(30 * x)[:, None] / 2 + 0.5)
