@@ -110,7 +110,8 @@ def test_the_command_tunes_a_rival_and_leaves_a_page(here, capsys):
     assert relu["width"] == 38 and relu["parameters"] == 4 * 38 + 2
     tuned = relu["tuned"]
     assert tuned["steps"] == 16 and relu["setting"] in tuned["levels"]
-    assert list(tuned["levels"]) == ["none:scale=2,shift=-1 lr 0.005"]
+    published = "none:scale=2,shift=-1 lr 0.005"
+    assert list(tuned["levels"]) == [published, f"{published} adam"]
     assert content["best"] in ("fourier", "relu") and content["metric"] == "psnr"
     files = {path.name for path in (here / "out").iterdir()}
     assert files == {"compare.json", "table.md", "strip.png", "compare.html"}
@@ -276,9 +277,14 @@ def test_names_are_known_before_anything_is_fitted():
         compare(kind, kind.options, equal="flops")
 
 
-@pytest.mark.parametrize(("top", "rate"), [(240.0, 1e-4), (7.5, 2.5e-3), (30.0, 5e-4)])
-def test_a_ladder_is_climbed_to_its_top_and_then_the_rate(monkeypatch, top, rate):
-    """Levels as they would be if one omega and one rate were the best."""
+@pytest.mark.parametrize(
+    ("top", "rate", "moves"),
+    [(240.0, 1e-4, "muon"), (7.5, 2.5e-3, "adam"), (30.0, 5e-4, "adam")],
+)
+def test_a_ladder_is_climbed_to_its_top_and_then_the_rate(
+    monkeypatch, top, rate, moves
+):
+    """Levels as they would be if one omega, rate and optimiser were the best."""
     monkeypatch.setattr("passband.kinds.trials.RATES", (0.2, 5.0))
     trained = []
 
@@ -286,9 +292,10 @@ def test_a_ladder_is_climbed_to_its_top_and_then_the_rate(monkeypatch, top, rate
         words = [c.activation.partition(":")[2] for c in candidates]
         omegas = np.asarray([float(word or 30) for word in words])
         rates = np.asarray([c.lr for c in candidates])
-        trained.extend(zip(omegas, rates, strict=True))
+        names = [trials.optimiser] * len(candidates)
+        trained.extend(zip(omegas, rates, names, strict=True))
         off = np.abs(np.log(omegas / top)) + np.abs(np.log(rates / rate))
-        return 30 - off
+        return 30 - off - 0.1 * (trials.optimiser != moves)
 
     monkeypatch.setattr("passband.kinds.trials.held_out_levels", levels)
     kind = read("signal")
@@ -298,7 +305,14 @@ def test_a_ladder_is_climbed_to_its_top_and_then_the_rate(monkeypatch, top, rate
     assert found.changes is not None
     assert found.changes["activation"] == f"sine:{top:g}"
     assert found.changes["lr"] == pytest.approx(rate)
-    assert len(trained) == len(set(trained)) == found.trials <= 8
+    assert found.changes.get("optimiser", "muon") == moves
+    assert len(trained) == len(set(trained)) == found.trials <= 11
+    by_adam = dataclasses.replace(kind.options, optimiser="adam")
+    ours = kind.training(by_adam, parse_mapping("gaussian:2,m=8"))
+    trained.clear()
+    found = tune_method(kind, by_adam, METHODS["siren"], ours, problem, dict)
+    assert found.changes is not None and "optimiser" not in found.changes
+    assert {name for *_, name in trained} == {"adam"} and found.trials <= 8
 
 
 def test_trials_that_say_nothing_leave_what_was_published(monkeypatch):
@@ -312,7 +326,7 @@ def test_trials_that_say_nothing_leave_what_was_published(monkeypatch):
     problem = kind.trials(kind.options, TrialSize(16, 64))
     found = tune_method(kind, kind.options, METHODS["multigrid"], ours, problem, dict)
     assert found.changes == {"mapping": "multigrid:64", "lr": 1e-2}
-    assert found.trials == 3
+    assert found.trials == 4
 
 
 def test_trials_tell_networks_apart_by_what_was_held_out():

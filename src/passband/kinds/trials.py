@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..train.optimisers import MUONS
 from ..tuning.candidates import Candidate, Trials, held_out_levels
 from ..tuning.problem import Problem
 from ..words import parse_mapping
@@ -59,7 +60,9 @@ def tune_method(
     """The scale, then the rate, at which short trials predict best what is held out.
 
     Three scales are tried at the published rate, and further ones while the best lies
-    at the end; then what else the method has, and two other rates, at the best scale.
+    at the end; then what else the method has, and two other rates, at the best scale;
+    and there the three rates by Adam, which rivals were published with, unless an
+    optimiser was asked for.
     Where nothing can be held out, or no trial learns more than another, a method keeps
     what it was published with.
 
@@ -81,6 +84,9 @@ def tune_method(
         search.attempt({**best, **other} for other in method.also(best))
     best = search.best()
     search.attempt({**best, "lr": factor * best["lr"]} for factor in RATES)
+    if asked.optimiser is None and ours.optimiser in MUONS:
+        rates = [factor * best["lr"] for factor in (1.0, *RATES)]
+        search.attempt({**best, "optimiser": "adam", "lr": lr} for lr in rates)
     best, levels = search.best(), search.levels()
     if max(levels.values(), default=0.0) - min(levels.values(), default=0.0) < TELLING:
         best = published
@@ -119,19 +125,22 @@ class _Search:
         self.found: dict[str, tuple[float, dict[str, Any]]] = {}
 
     def attempt(self, several: Iterable[dict[str, Any]]) -> None:
-        """Train those that are new; one that has no size is below all others."""
+        """Train those that are new, by one optimiser; one that has no size is below all
+        others."""
         new = [one for one in several if setting_of(one) not in self.found]
         whole = [(one, self.sized(one)) for one in new]
         fits = [(one, full) for one, full in whole if full is not None]
         self.found |= {setting_of(one): (-math.inf, one) for one in new}
         if not fits:
             return
-        precision = precision_of(self.asked, fits[0][1])
-        levels = held_out_levels(
-            self.problem,
-            [self._candidate(full) for _, full in fits],
-            dataclasses.replace(self.trials, precision=precision),
+        first = fits[0][1]
+        trials = dataclasses.replace(
+            self.trials,
+            precision=precision_of(self.asked, first),
+            optimiser=first.get("optimiser", self.trials.optimiser),
         )
+        candidates = [self._candidate(full) for _, full in fits]
+        levels = held_out_levels(self.problem, candidates, trials)
         for (one, _), level in zip(fits, levels, strict=True):
             self.found[setting_of(one)] = float(level), one
 
@@ -165,9 +174,10 @@ def precision_of(asked: TrainOptions, changes: Changes) -> str:
 
 
 def setting_of(changes: Changes) -> str:
-    """A method's options in few words: `sine:60 lr 0.0005`."""
+    """A method's options in few words: `sine:60 lr 0.0005 adam`."""
     words = [str(changes[k]) for k in ("mapping", "activation") if k in changes]
     if len(words) == 2:
         words = words[1:]  # a network without features, which all of those are
     rate = [f"lr {changes['lr']:.3g}"] if changes.get("lr") else []
-    return " ".join([*words, *rate])
+    moves = [changes["optimiser"]] if "optimiser" in changes else []
+    return " ".join([*words, *rate, *moves])
