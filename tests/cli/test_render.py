@@ -104,7 +104,7 @@ def test_existing_files_are_kept_unless_asked(here, model, fails):
     ("words", "message"),
     [
         ("", "`--out` is missing"),
-        ("--out x.jpg", "must end in .png, .tif, .tiff, .npy, .onnx"),
+        ("--out x.jpg", "must end in .png, .tif, .tiff, .npy, .onnx, .html"),
         ("--out x", "must end in"),
         ("--out no/x.png", "`no` is not a folder"),
         ("--out photo.png/x.png", "`photo.png` is not a folder"),

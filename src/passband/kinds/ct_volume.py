@@ -9,7 +9,7 @@ import numpy as np
 
 from ..atomic_write import atomic_write, write_bytes
 from ..data.tiff import MM, write_tiff_stack
-from ..data.volumes import suffix_of, write_volume
+from ..data.volumes import write_volume
 from ..domain import scaled_sides
 from ..errors import InputError
 from ..export.web.model_page import View
@@ -19,7 +19,7 @@ from ..plot.volume_slices import volume_slices
 from ..tasks.ct_rows import heights, render_slices, spread_over, volume_extent
 from .defaults import on_cpu
 from .kind import Listener, Rendered, Units, share_told
-from .model_facts import check_room, numbers_of, range_of, refuse, shape_of
+from .model_facts import check_room, numbers_of, range_of, refuse, shape_of, suffix_of
 from .views import picture_view, sampled_view
 
 VOLUMES = (".npy", ".nii", ".nii.gz", ".tif", ".tiff", ".png")
@@ -98,10 +98,7 @@ def render_slices_of(
         return high * render_slices(field, at, plane, extent, on_slice=told)
 
     def write(out: Path) -> dict[str, Any]:
-        suffix = suffix_of(out)
-        if suffix not in VOLUMES:
-            known = ", ".join((*VOLUMES, ".onnx"))
-            raise InputError(f"`out` (={out}) must end in {known}")
+        suffix = suffix_of(out, VOLUMES)
         values = volume()
         unit = str(about.get("unit", "pixel"))
         if suffix == ".npy":

@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..data.volumes import suffix_of as suffix_of_path
 from ..domain import scaled_sides
 from ..errors import InputError
 from ..field import Field
+
+EVERY_MODEL = (".onnx", ".html")
+"""What a model of any kind is written as, by `kinds.render`."""
 
 
 def shape_of(field: Field, about: dict[str, Any], dims: int) -> list[int]:
@@ -54,10 +58,11 @@ def numbers_of(about: dict[str, Any], name: str, shape: tuple[int, ...]) -> np.n
 
 
 def suffix_of(out: Path, known: tuple[str, ...]) -> str:
-    """How the name of the file to write ends."""
-    suffix = out.suffix.lower()
+    """How the name of the file to write ends; what every model can be was seen to."""
+    suffix = suffix_of_path(out)
     if suffix not in known:
-        raise InputError(f"`out` (={out}) must end in {', '.join((*known, '.onnx'))}")
+        allowed = ", ".join((*known, *EVERY_MODEL))
+        raise InputError(f"`out` (={out}) must end in {allowed}")
     return suffix
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from ..atomic_write import write_bytes
 from ..data.images import to_user
 from ..data.large_volume import write_slices
-from ..data.volumes import suffix_of
 from ..domain import extent_of, scaled_sides, xy
 from ..errors import InputError
 from ..export.web.model_page import View
@@ -20,7 +19,7 @@ from ..plot.style import png_bytes
 from ..plot.volume_slices import Plane, draw_planes
 from ..tasks.slices import each_slice, places_along, render_slices
 from .kind import Listener, Rendered, Units
-from .model_facts import check_room, range_of, refuse, shape_of
+from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
 from .render_volume import place_of
 from .views import sampled_view
 
@@ -65,10 +64,7 @@ def render_voxels(
         return found.transpose(2, 1, 0) if order == "xyz" and channels == 1 else found
 
     def write(out: Path) -> dict[str, Any]:
-        suffix = suffix_of(out)
-        if suffix not in FORMATS:
-            known = ", ".join((*FORMATS, ".onnx"))
-            raise InputError(f"`out` (={out}) must end in {known}")
+        suffix = suffix_of(out, FORMATS)
         tiff = suffix in (".tif", ".tiff")
         if options.bits is not None and (not tiff or options.bits not in BITS):
             raise InputError(

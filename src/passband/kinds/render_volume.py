@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..atomic_write import write_bytes
-from ..data.volumes import rescaled, suffix_of, write_volume
+from ..data.volumes import rescaled, write_volume
 from ..domain import extent_of, scaled_sides
 from ..errors import InputError
 from ..field import Field
@@ -15,7 +15,7 @@ from ..plot.style import png_bytes
 from ..plot.volume_slices import volume_slices
 from ..tasks.mri import render
 from .kind import Listener, Rendered, share_told
-from .model_facts import check_room, range_of, refuse, shape_of
+from .model_facts import check_room, range_of, refuse, shape_of, suffix_of
 
 VOLUMES = (".nii", ".nii.gz", ".npy", ".png")
 
@@ -43,10 +43,7 @@ def render_volume(
         return values[..., 0] + 1j * values[..., 1]
 
     def write(out: Path) -> dict[str, Any]:
-        suffix = suffix_of(out)
-        if suffix not in VOLUMES:
-            known = ", ".join((*VOLUMES, ".onnx"))
-            raise InputError(f"`out` (={out}) must end in {known}")
+        suffix = suffix_of(out, VOLUMES)
         image = volume()
         if suffix == ".png":
             steps = tuple(e / n for e, n in zip(extent, new, strict=True))
