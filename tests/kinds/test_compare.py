@@ -306,7 +306,7 @@ def test_a_ladder_is_climbed_to_its_top_and_then_the_rate(
     assert found.changes["activation"] == f"sine:{top:g}"
     assert found.changes["lr"] == pytest.approx(rate)
     assert found.changes.get("optimiser", "muon") == moves
-    assert len(trained) == len(set(trained)) == found.trials <= 11
+    assert len(trained) == len(set(trained)) == found.trials <= 14
     by_adam = dataclasses.replace(kind.options, optimiser="adam")
     ours = kind.training(by_adam, parse_mapping("gaussian:2,m=8"))
     trained.clear()
@@ -326,7 +326,7 @@ def test_trials_that_say_nothing_leave_what_was_published(monkeypatch):
     problem = kind.trials(kind.options, TrialSize(16, 64))
     found = tune_method(kind, kind.options, METHODS["multigrid"], ours, problem, dict)
     assert found.changes == {"mapping": "multigrid:64", "lr": 1e-2}
-    assert found.trials == 4
+    assert found.trials == 6
 
 
 def test_trials_tell_networks_apart_by_what_was_held_out():

@@ -57,14 +57,14 @@ def tune_method(
     problem: Problem,
     sized: Sized,
 ) -> Tuned:
-    """The scale, then the rate, at which short trials predict best what is held out.
+    """The scale, the optimiser and the rate with which short trials predict best what
+    is held out.
 
     Three scales are tried at the published rate, and further ones while the best lies
-    at the end; then what else the method has, and two other rates, at the best scale;
-    and there the three rates by Adam, which rivals were published with, unless an
-    optimiser was asked for.
-    Where nothing can be held out, or no trial learns more than another, a method keeps
-    what it was published with.
+    at the end: by the optimiser of ours, and, unless one was asked for, by Adam, which
+    rivals were published with. Then, at the best, what else the method has, and two
+    other rates. Where nothing can be held out, or no trial learns more than another, a
+    method keeps what it was published with.
 
     Args:
         ours: the training of ours, whose recipe the trials have.
@@ -74,36 +74,19 @@ def tune_method(
         return Tuned(sized(published))
     begun = time.perf_counter()
     search = _Search(problem, sized, asked, ours, trial_size(kind, asked).steps)
-    if method.scale is None:
-        search.attempt([published])
-    else:
-        scale = method.scale
-        _climb(search, lambda rung: {**published, **scale(rung, problem)})
+    both = asked.optimiser is None and ours.optimiser in MUONS
+    for moves in ({}, {"optimiser": "adam"}) if both else ({},):
+        search.climb({**published, **moves}, method.scale)
     if method.also is not None:
         best = search.best()
         search.attempt({**best, **other} for other in method.also(best))
     best = search.best()
     search.attempt({**best, "lr": factor * best["lr"]} for factor in RATES)
-    if asked.optimiser is None and ours.optimiser in MUONS:
-        rates = [factor * best["lr"] for factor in (1.0, *RATES)]
-        search.attempt({**best, "optimiser": "adam", "lr": lr} for lr in rates)
     best, levels = search.best(), search.levels()
     if max(levels.values(), default=0.0) - min(levels.values(), default=0.0) < TELLING:
         best = published
     spent = time.perf_counter() - begun
     return Tuned(sized(best), len(levels), search.trials.steps, spent, levels)
-
-
-def _climb(search: "_Search", at: Callable[[int], dict[str, Any]]) -> None:
-    """Try the first rungs of a ladder, and more where the best one is at its end."""
-    rungs: list[int] = list(RUNGS)
-    search.attempt(at(rung) for rung in rungs)
-    for _ in range(MORE_RUNGS):
-        best = max(rungs, key=lambda rung: search.level(at(rung)))
-        if min(rungs) < best < max(rungs):
-            break
-        rungs.append(best - 1 if best == min(rungs) else best + 1)
-        search.attempt([at(rungs[-1])])
 
 
 class _Search:
@@ -123,6 +106,27 @@ class _Search:
             schedule=ours.schedule, leak=ours.leak, seed=asked.seed,
         )  # fmt: skip
         self.found: dict[str, tuple[float, dict[str, Any]]] = {}
+
+    def climb(
+        self, start: dict[str, Any], scale: Callable[[int, Problem], Changes] | None
+    ) -> None:
+        """Try the first rungs of a ladder, and more where the best one is at its end; a
+        method without a scale has one rung."""
+        if scale is None:
+            self.attempt([start])
+            return
+
+        def at(rung: int) -> dict[str, Any]:
+            return {**start, **scale(rung, self.problem)}
+
+        rungs: list[int] = list(RUNGS)
+        self.attempt(at(rung) for rung in rungs)
+        for _ in range(MORE_RUNGS):
+            best = max(rungs, key=lambda rung: self.level(at(rung)))
+            if min(rungs) < best < max(rungs):
+                break
+            rungs.append(best - 1 if best == min(rungs) else best + 1)
+            self.attempt([at(rungs[-1])])
 
     def attempt(self, several: Iterable[dict[str, Any]]) -> None:
         """Train those that are new, by one optimiser; one that has no size is below all

@@ -49,6 +49,8 @@ RULE = "#D5D9DE"
 PAPER = "#FFFFFF"
 TARGET = INK
 RESIDUAL = "#A0A6AD"
+PNG_LEVEL = 4
+"""Of zlib: files are 2 % larger than at its usual 6, made in half the time."""
 
 STYLE = {
     # The one sans that matplotlib ships, so a figure is the same on every machine.
@@ -157,7 +159,10 @@ def png_bytes(figure: "Figure", *, dpi: int = 150) -> bytes:
     """The figure as a PNG file."""
     buffer = io.BytesIO()
     with style():
-        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+        figure.savefig(
+            buffer, format="png", dpi=dpi, metadata={"Software": None},
+            pil_kwargs={"compress_level": PNG_LEVEL},
+        )  # fmt: skip
     return buffer.getvalue()
 
 
