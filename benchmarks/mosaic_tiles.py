@@ -109,3 +109,106 @@ def dense(x, W, b, *, programs, columns, chunk, slots, interpret=None):
         thread_name="worker",
         interpret=interpret,
     )(x, W, b)
+
+
+def back(g, W, h, *, programs, slots, interpret=None):
+    (n, width), fan_out = h.shape, W.shape[1]
+    tiles, columns = n // ROWS, WORKERS * ROWS
+
+    def back_relu(g_ref, w_ref, h_ref, d_ref, db_ref, dw_ref, s):
+        program, part = lax.axis_index("program"), lax.axis_index("part")
+        worker = lax.axis_index("worker")
+        share = lax.div(tiles - program + programs - 1, programs)
+
+        def rows(t):
+            return pl.ds((program + t * programs) * ROWS, ROWS)
+
+        def mine(worker):
+            return pl.ds(part * columns + worker * ROWS, ROWS)
+
+        @pl.when(worker == WORKERS)
+        def copies():
+            plgpu.set_max_registers(SMALL, action="decrease")
+            for of in range(WORKERS):
+                plgpu.copy_gmem_to_smem(w_ref.at[mine(of)], s["W"].at[of], s["ready"])
+
+            @pl.loop(0, share)
+            def _(t):
+                slot = lax.rem(t, slots)
+
+                @pl.when(t >= slots)
+                def _():
+                    plgpu.barrier_wait(s["empty"].at[slot])
+
+                full = s["full"].at[slot]
+                plgpu.copy_gmem_to_smem(g_ref.at[rows(t)], s["g"].at[slot], full)
+                for of in range(WORKERS):
+                    to = s["h"].at[slot, of]
+                    plgpu.copy_gmem_to_smem(h_ref.at[rows(t), mine(of)], to, full)
+
+            for i in range(slots):
+
+                @pl.when(share > i)
+                def _():
+                    plgpu.barrier_wait(s["empty"].at[i])
+
+        @pl.when(worker < WORKERS)
+        def products():
+            plgpu.set_max_registers(LARGE, action="increase")
+            plgpu.barrier_wait(s["ready"])
+
+            def sums(dW):
+                def tile(t, db):
+                    slot = lax.rem(t, slots)
+                    g, h = s["g"].at[slot], s["h"].at[slot, worker]
+                    plgpu.barrier_wait(s["full"].at[slot])
+
+                    def product(d):
+                        plgpu.wgmma(d, g, s["W"].at[worker].transpose((1, 0)))
+                        plgpu.wgmma(dW, h.transpose((1, 0)), g)
+                        return plgpu.wgmma_accumulator_load(d, wait_n=1)
+
+                    d = pl.run_scoped(product, plgpu.ACC((ROWS, ROWS), jnp.float32))
+                    on = plgpu.load(h, layout=plgpu.Layout.WGMMA)
+                    d = jnp.where(on > 0, d, 0.0)
+                    plgpu.wgmma_wait(0)
+                    h[...] = d.astype(jnp.bfloat16)
+                    plgpu.commit_smem()
+                    plgpu.copy_smem_to_gmem(h, d_ref.at[rows(t), mine(worker)])
+                    db = db + d
+                    plgpu.wait_smem_to_gmem(0, wait_read_only=True)
+                    plgpu.barrier_arrive(s["empty"].at[slot])
+                    return db
+
+                zero = jnp.zeros((ROWS, ROWS), jnp.float32)
+                zero = plgpu.layout_cast(zero, plgpu.Layout.WGMMA)
+                db = lax.fori_loop(0, share, tile, zero)
+                return db, dW[...]
+
+            db, dW = pl.run_scoped(sums, plgpu.ACC((ROWS, fan_out), jnp.float32))
+            db_ref[program, mine(worker)] = jnp.sum(db, axis=0)
+            dw_ref[program, mine(worker), :] = dW
+            plgpu.wait_smem_to_gmem(0)
+
+    scratch = {
+        "W": plgpu.SMEM((WORKERS, ROWS, fan_out), jnp.bfloat16, transforms=TILED),
+        "g": plgpu.SMEM((slots, ROWS, fan_out), jnp.bfloat16, transforms=TILED),
+        "h": plgpu.SMEM((slots, WORKERS, ROWS, ROWS), jnp.bfloat16, transforms=TILED),
+        "ready": plgpu.Barrier(num_arrivals=WORKERS),
+        "full": plgpu.Barrier(num_arrivals=1 + WORKERS, num_barriers=slots),
+        "empty": plgpu.Barrier(num_arrivals=WORKERS, num_barriers=slots),
+    }
+    return plgpu.kernel(
+        back_relu,
+        out_type=(
+            jax.ShapeDtypeStruct((n, width), jnp.bfloat16),
+            jax.ShapeDtypeStruct((programs, width), jnp.float32),
+            jax.ShapeDtypeStruct((programs, width, fan_out), jnp.float32),
+        ),
+        scratch_types=[scratch],
+        grid=(programs, width // columns),
+        grid_names=("program", "part"),
+        num_threads=WORKERS + 1,
+        thread_name="worker",
+        interpret=interpret,
+    )(g, W, h)
