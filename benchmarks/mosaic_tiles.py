@@ -1,214 +1,387 @@
-"""Layers of the fused step by warps with different jobs (Pallas Mosaic GPU, Hopper)."""
+"""Layers of the fused step by warps with different jobs: Pallas' Mosaic GPU, Hopper.
 
-import functools
+What `passband.ops.fused_tiles` does, with the same rounding: bfloat16 products, float32
+sums, NaN that survives a ReLU. A program is one warp group that asks for copies
+and two that multiply. Copies land in slots on chip; a slot is "full" when its copy has
+landed and "empty" when its last reader is done. A program stays on its multiprocessor
+for all its tiles of `ROWS` points, so what all tiles need (W, b, sums) stays there too.
+The number of points is a multiple of `ROWS`, widths and features are of 64.
+
+`vmap` puts the stack in front of the grid. `programs` is how many share one
+network's points: with 16 networks 33 fill 132 multiprocessors four times over.
+"""
+
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import mosaic_gpu as plgpu
+from jaxtyping import Array, BFloat16, Float32
 
 ROWS = 64
+"""Points in a tile, and columns of a gradient: M of Hopper's matrix instruction."""
 WORKERS = 2
-SMALL, LARGE = 40, 232
-TILED = (plgpu.TilingTransform((8, 64)), plgpu.SwizzleTransform(128))
+"""Warp groups that multiply; the one after them copies."""
+FEW, MANY = 24, 240
+"""Registers of a thread that copies and of one that multiplies: 24 + 2 * 240 is what
+three warp groups start with."""
+
+HALF, FULL = jnp.bfloat16, jnp.float32
 
 
-def dense(x, W, b, *, programs, columns, chunk, slots, interpret=None):
+def dense(
+    x: BFloat16[Array, "n i"],
+    W: BFloat16[Array, "i w"],
+    b: Float32[Array, " w"],
+    *,
+    programs: int,
+    columns: int,
+    chunk: int = 64,
+    slots: int = 6,
+    interpret: bool = False,
+) -> BFloat16[Array, "n w"]:
+    """`relu(x @ W + b)`, `columns` of W on chip: 128 KiB of the 227 there are.
+
+    Each multiplying warp group takes every other tile, through `slots` of its own that
+    hold `chunk` features each: one multiplies while the other finishes. h is written
+    over the last chunks of x, from where it is copied out.
+    """
     (n, fan_in), width = x.shape, W.shape[1]
-    tiles, chunks, outs = n // ROWS, fan_in // chunk, columns // chunk
+    chunks, outs = fan_in // chunk, columns // chunk
 
-    def dense_relu(x_ref, w_ref, b_ref, h_ref, s):
-        program, part = lax.axis_index("program"), lax.axis_index("part")
-        worker = lax.axis_index("worker")
-        mine = pl.ds(part * columns, columns)
-        share = lax.div(tiles - program + programs - 1, programs)
+    def dense_relu(x_ref, w_ref, b_ref, h_ref, at):
+        worker, part = lax.axis_index("worker"), lax.axis_index("part")
+        share, rows = _share(n, programs)
+        first = part * columns
 
-        def rows(t):
-            return pl.ds((program + t * programs) * ROWS, ROWS)
+        def slot(worker, j, k):
+            return worker * slots + lax.rem(j * chunks + k, slots)
 
         @pl.when(worker == WORKERS)
-        def copies():
-            plgpu.set_max_registers(SMALL, action="decrease")
-            plgpu.copy_gmem_to_smem(b_ref.at[mine], s["b"], s["ready"])
-            plgpu.copy_gmem_to_smem(w_ref.at[:, mine], s["W"], s["ready"])
+        def copy():
+            plgpu.set_max_registers(FEW, action="decrease")
+            mine = pl.ds(first, columns)
+            plgpu.copy_gmem_to_smem(b_ref.at[mine], at["b"], at["biases"])
 
             @pl.loop(0, share)
-            def _(t):
-                of, j = lax.rem(t, WORKERS) * slots, lax.div(t, WORKERS)
+            def tile(t):
+                j = lax.div(t, WORKERS)
                 for k in range(chunks):
-                    slot = of + lax.rem(j * chunks + k, slots)
+                    part = pl.ds(k * chunk, chunk)
+                    to = slot(lax.rem(t, WORKERS), j, k)
+
+                    @pl.when(t == 0)
+                    def weights(k=k, part=part):
+                        plgpu.copy_gmem_to_smem(
+                            w_ref.at[part, mine], at["W"].at[part], at["weights"].at[k]
+                        )
 
                     @pl.when(j * chunks + k >= slots)
-                    def _():
-                        plgpu.barrier_wait(s["empty"].at[slot])
+                    def wait(to=to):
+                        plgpu.barrier_wait(at["empty"].at[to])
 
-                    part = x_ref.at[rows(t), pl.ds(k * chunk, chunk)]
-                    plgpu.copy_gmem_to_smem(part, s["x"].at[slot], s["full"].at[slot])
+                    plgpu.copy_gmem_to_smem(
+                        x_ref.at[rows(t), part], at["x"].at[to], at["full"].at[to]
+                    )
 
             for of in range(WORKERS):
-                for i in range(slots):
-                    used = lax.div(share - of + WORKERS - 1, WORKERS) * chunks
-
-                    @pl.when(used > i)
-                    def _():
-                        plgpu.barrier_wait(s["empty"].at[of * slots + i])
+                _finish(at["empty"], slots, _of(of, share) * chunks, of * slots)
 
         @pl.when(worker < WORKERS)
-        def products():
-            plgpu.set_max_registers(LARGE, action="increase")
-            plgpu.barrier_wait(s["ready"])
+        def multiply():
+            plgpu.set_max_registers(MANY, action="increase")
+            plgpu.barrier_wait(at["biases"])
 
-            @pl.loop(0, lax.div(share - worker + WORKERS - 1, WORKERS))
-            def _(j):
-                def slot(k):
-                    return worker * slots + lax.rem(j * chunks + k, slots)
-
+            @pl.loop(0, _of(worker, share))
+            def tile(j):
                 def product(y):
                     for k in range(chunks):
-                        plgpu.barrier_wait(s["full"].at[slot(k)])
-                        plgpu.wgmma(y, s["x"].at[slot(k)], s["W"].at[pl.ds(k * chunk, chunk)])
+                        part = at["W"].at[pl.ds(k * chunk, chunk)]
+                        now = slot(worker, j, k)
+
+                        @pl.when(j == 0)
+                        def weights(k=k):
+                            plgpu.barrier_wait(at["weights"].at[k])
+
+                        plgpu.barrier_wait(at["full"].at[now])
+                        plgpu.wgmma(y, at["x"].at[now], part)
                         if 0 < k <= chunks - outs:
                             plgpu.wgmma_wait(1)
-                            plgpu.barrier_arrive(s["empty"].at[slot(k - 1)])
+                            plgpu.barrier_arrive(at["empty"].at[slot(worker, j, k - 1)])
                     return y[...]
 
-                y = pl.run_scoped(product, plgpu.ACC((ROWS, columns), jnp.float32))
+                y = pl.run_scoped(product, plgpu.ACC((ROWS, columns), FULL))
                 for c in range(outs):
-                    h = s["x"].at[slot(chunks - outs + c)]
-                    part = pl.ds(c * chunk, chunk)
-                    b = plgpu.load(s["b"].at[part], layout=plgpu.Layout.WGMMA.reduce(0))
+                    h = at["x"].at[slot(worker, j, chunks - outs + c)]
                     z = y[:, c * chunk : (c + 1) * chunk]
+                    b = at["b"].at[pl.ds(c * chunk, chunk)]
+                    b = plgpu.load(b, layout=plgpu.Layout.WGMMA.reduce(0))
                     z = z + lax.broadcast_in_dim(b, z.shape, [1])
-                    h[...] = jnp.where(z < 0, 0.0, z).astype(jnp.bfloat16)
+                    # A maximum would turn NaN into 0.
+                    h[...] = jnp.where(z < 0, 0.0, z).astype(HALF)
                     plgpu.commit_smem()
-                    to = h_ref.at[rows(j * WORKERS + worker), pl.ds(part.start + mine.start, chunk)]
-                    plgpu.copy_smem_to_gmem(h, to)
+                    to = pl.ds(first + c * chunk, chunk)
+                    plgpu.copy_smem_to_gmem(h, h_ref.at[rows(j * WORKERS + worker), to])
                 for c in range(outs):
                     plgpu.wait_smem_to_gmem(outs - 1 - c, wait_read_only=True)
-                    plgpu.barrier_arrive(s["empty"].at[slot(chunks - outs + c)])
+                    free = slot(worker, j, chunks - outs + c)
+                    plgpu.barrier_arrive(at["empty"].at[free])
 
             plgpu.wait_smem_to_gmem(0)
 
-    scratch = {
-        "W": plgpu.SMEM((fan_in, columns), jnp.bfloat16, transforms=TILED),
-        "x": plgpu.SMEM((WORKERS * slots, ROWS, chunk), jnp.bfloat16, transforms=TILED),
-        "b": plgpu.SMEM((columns,), jnp.float32),
-        "ready": plgpu.Barrier(num_arrivals=2),
-        "full": plgpu.Barrier(num_barriers=WORKERS * slots),
-        "empty": plgpu.Barrier(num_barriers=WORKERS * slots),
-    }
-    return plgpu.kernel(
+    return _call(
         dense_relu,
-        out_type=jax.ShapeDtypeStruct((n, width), jnp.bfloat16),
-        scratch_types=[scratch],
+        interpret,
         grid=(programs, width // columns),
-        grid_names=("program", "part"),
-        num_threads=WORKERS + 1,
-        thread_name="worker",
-        interpret=interpret,
+        out=jax.ShapeDtypeStruct((n, width), HALF),
+        scratch={
+            "W": _on_chip(fan_in, columns),
+            "x": _on_chip(WORKERS * slots, ROWS, chunk),
+            "b": plgpu.SMEM((columns,), FULL),
+            "biases": plgpu.Barrier(),
+            "weights": plgpu.Barrier(num_barriers=chunks),
+            "full": plgpu.Barrier(num_barriers=WORKERS * slots),
+            "empty": plgpu.Barrier(num_barriers=WORKERS * slots),
+        },
     )(x, W, b)
 
 
-def back(g, W, h, *, programs, slots, interpret=None):
+def back(
+    g: BFloat16[Array, "n o"],
+    W: BFloat16[Array, "w o"],
+    h: BFloat16[Array, "n w"],
+    *,
+    programs: int,
+    slots: int = 3,
+    interpret: bool = False,
+) -> tuple[
+    BFloat16[Array, "n w"],
+    Float32[Array, "programs w"],
+    Float32[Array, "programs w o"],
+]:
+    """Back through a layer and the ReLU before it: `fused_tiles.back`.
+
+    A program has 128 columns of h, so two share the points of a part, and each
+    multiplying warp group has 64: it alone reads them, and writes d over them.
+    """
     (n, width), fan_out = h.shape, W.shape[1]
-    tiles, columns = n // ROWS, WORKERS * ROWS
 
-    def back_relu(g_ref, w_ref, h_ref, d_ref, db_ref, dw_ref, s):
-        program, part = lax.axis_index("program"), lax.axis_index("part")
-        worker = lax.axis_index("worker")
-        share = lax.div(tiles - program + programs - 1, programs)
-
-        def rows(t):
-            return pl.ds((program + t * programs) * ROWS, ROWS)
-
-        def mine(worker):
-            return pl.ds(part * columns + worker * ROWS, ROWS)
+    def back_relu(g_ref, w_ref, h_ref, d_ref, db_ref, dw_ref, at):
+        program, worker = lax.axis_index("program"), lax.axis_index("worker")
+        share, rows = _share(n, programs)
 
         @pl.when(worker == WORKERS)
-        def copies():
-            plgpu.set_max_registers(SMALL, action="decrease")
+        def copy():
+            plgpu.set_max_registers(FEW, action="decrease")
             for of in range(WORKERS):
-                plgpu.copy_gmem_to_smem(w_ref.at[mine(of)], s["W"].at[of], s["ready"])
+                plgpu.copy_gmem_to_smem(
+                    w_ref.at[_columns(of)], at["W"].at[of], at["weights"]
+                )
 
-            @pl.loop(0, share)
-            def _(t):
-                slot = lax.rem(t, slots)
-
-                @pl.when(t >= slots)
-                def _():
-                    plgpu.barrier_wait(s["empty"].at[slot])
-
-                full = s["full"].at[slot]
-                plgpu.copy_gmem_to_smem(g_ref.at[rows(t)], s["g"].at[slot], full)
+            def tile(t, slot):
+                full = at["full"].at[slot]
+                plgpu.copy_gmem_to_smem(g_ref.at[rows(t)], at["g"].at[slot], full)
                 for of in range(WORKERS):
-                    to = s["h"].at[slot, of]
-                    plgpu.copy_gmem_to_smem(h_ref.at[rows(t), mine(of)], to, full)
+                    plgpu.copy_gmem_to_smem(
+                        h_ref.at[rows(t), _columns(of)], at["h"].at[slot, of], full
+                    )
 
-            for i in range(slots):
-
-                @pl.when(share > i)
-                def _():
-                    plgpu.barrier_wait(s["empty"].at[i])
+            _stream(tile, share, slots, at["empty"])
 
         @pl.when(worker < WORKERS)
-        def products():
-            plgpu.set_max_registers(LARGE, action="increase")
-            plgpu.barrier_wait(s["ready"])
+        def multiply():
+            plgpu.set_max_registers(MANY, action="increase")
+            plgpu.barrier_wait(at["weights"])
 
             def sums(dW):
                 def tile(t, db):
                     slot = lax.rem(t, slots)
-                    g, h = s["g"].at[slot], s["h"].at[slot, worker]
-                    plgpu.barrier_wait(s["full"].at[slot])
+                    g, h = at["g"].at[slot], at["h"].at[slot, worker]
+                    plgpu.barrier_wait(at["full"].at[slot])
 
-                    def product(d):
-                        plgpu.wgmma(d, g, s["W"].at[worker].transpose((1, 0)))
+                    def products(d):
+                        plgpu.wgmma(d, g, at["W"].at[worker].transpose((1, 0)))
                         plgpu.wgmma(dW, h.transpose((1, 0)), g)
                         return plgpu.wgmma_accumulator_load(d, wait_n=1)
 
-                    d = pl.run_scoped(product, plgpu.ACC((ROWS, ROWS), jnp.float32))
-                    on = plgpu.load(h, layout=plgpu.Layout.WGMMA)
-                    d = jnp.where(on > 0, d, 0.0)
+                    d = pl.run_scoped(products, plgpu.ACC((ROWS, ROWS), FULL))
+                    on = plgpu.load(h, layout=plgpu.Layout.WGMMA) > 0
+                    d = jnp.where(on, d, 0.0)
                     plgpu.wgmma_wait(0)
-                    h[...] = d.astype(jnp.bfloat16)
+                    h[...] = d.astype(HALF)
                     plgpu.commit_smem()
-                    plgpu.copy_smem_to_gmem(h, d_ref.at[rows(t), mine(worker)])
+                    plgpu.copy_smem_to_gmem(h, d_ref.at[rows(t), _columns(worker)])
                     db = db + d
                     plgpu.wait_smem_to_gmem(0, wait_read_only=True)
-                    plgpu.barrier_arrive(s["empty"].at[slot])
+                    plgpu.barrier_arrive(at["empty"].at[slot])
                     return db
 
-                zero = jnp.zeros((ROWS, ROWS), jnp.float32)
+                zero = jnp.zeros((ROWS, ROWS), FULL)
                 zero = plgpu.layout_cast(zero, plgpu.Layout.WGMMA)
                 db = lax.fori_loop(0, share, tile, zero)
                 return db, dW[...]
 
-            db, dW = pl.run_scoped(sums, plgpu.ACC((ROWS, fan_out), jnp.float32))
-            db_ref[program, mine(worker)] = jnp.sum(db, axis=0)
-            dw_ref[program, mine(worker), :] = dW
+            db, dW = pl.run_scoped(sums, plgpu.ACC((ROWS, fan_out), FULL))
+            db_ref[program, _columns(worker)] = jnp.sum(db, axis=0)
+            dw_ref[program, _columns(worker), :] = dW
             plgpu.wait_smem_to_gmem(0)
 
-    scratch = {
-        "W": plgpu.SMEM((WORKERS, ROWS, fan_out), jnp.bfloat16, transforms=TILED),
-        "g": plgpu.SMEM((slots, ROWS, fan_out), jnp.bfloat16, transforms=TILED),
-        "h": plgpu.SMEM((slots, WORKERS, ROWS, ROWS), jnp.bfloat16, transforms=TILED),
-        "ready": plgpu.Barrier(num_arrivals=WORKERS),
-        "full": plgpu.Barrier(num_arrivals=1 + WORKERS, num_barriers=slots),
-        "empty": plgpu.Barrier(num_arrivals=WORKERS, num_barriers=slots),
-    }
-    return plgpu.kernel(
+    return _call(
         back_relu,
-        out_type=(
-            jax.ShapeDtypeStruct((n, width), jnp.bfloat16),
-            jax.ShapeDtypeStruct((programs, width), jnp.float32),
-            jax.ShapeDtypeStruct((programs, width, fan_out), jnp.float32),
+        interpret,
+        grid=(programs, width // (WORKERS * ROWS)),
+        out=(
+            jax.ShapeDtypeStruct((n, width), HALF),
+            jax.ShapeDtypeStruct((programs, width), FULL),
+            jax.ShapeDtypeStruct((programs, width, fan_out), FULL),
         ),
-        scratch_types=[scratch],
-        grid=(programs, width // columns),
+        scratch={
+            "W": _on_chip(WORKERS, ROWS, fan_out),
+            "g": _on_chip(slots, ROWS, fan_out),
+            "h": _on_chip(slots, WORKERS, ROWS, ROWS),
+            "weights": plgpu.Barrier(num_arrivals=WORKERS),
+            "full": plgpu.Barrier(num_arrivals=1 + WORKERS, num_barriers=slots),
+            "empty": plgpu.Barrier(num_arrivals=WORKERS, num_barriers=slots),
+        },
+    )(g, W, h)
+
+
+def gradient(
+    x: BFloat16[Array, "n f"],
+    d: BFloat16[Array, "n w"],
+    *,
+    programs: int,
+    slots: int = 4,
+    interpret: bool = False,
+) -> Float32[Array, "programs f w"]:
+    """`x.T @ d` in parts, one for each program: the first layer's weight gradient."""
+    (n, features), width = x.shape, d.shape[1]
+
+    def gradient_parts(x_ref, d_ref, dw_ref, at):
+        program, worker = lax.axis_index("program"), lax.axis_index("worker")
+        share, rows = _share(n, programs)
+
+        @pl.when(worker == WORKERS)
+        def copy():
+            plgpu.set_max_registers(FEW, action="decrease")
+
+            def tile(t, slot):
+                full = at["full"].at[slot]
+                plgpu.copy_gmem_to_smem(d_ref.at[rows(t)], at["d"].at[slot], full)
+                for of in range(WORKERS):
+                    plgpu.copy_gmem_to_smem(
+                        x_ref.at[rows(t), _columns(of)], at["x"].at[slot, of], full
+                    )
+
+            _stream(tile, share, slots, at["empty"])
+
+        @pl.when(worker < WORKERS)
+        def multiply():
+            plgpu.set_max_registers(MANY, action="increase")
+
+            def sums(dW):
+                @pl.loop(0, share)
+                def tile(t):
+                    slot = lax.rem(t, slots)
+                    x = at["x"].at[slot, worker]
+                    plgpu.barrier_wait(at["full"].at[slot])
+                    plgpu.wgmma(dW, x.transpose((1, 0)), at["d"].at[slot])
+                    plgpu.wgmma_wait(1)
+
+                    @pl.when(t > 0)
+                    def free():
+                        plgpu.barrier_arrive(at["empty"].at[lax.rem(t - 1, slots)])
+
+                return dW[...]
+
+            dW = pl.run_scoped(sums, plgpu.ACC((ROWS, width), FULL))
+            plgpu.barrier_arrive(at["empty"].at[lax.rem(share - 1, slots)])
+            dw_ref[program, _columns(worker), :] = dW
+
+    return _call(
+        gradient_parts,
+        interpret,
+        grid=(programs, features // (WORKERS * ROWS)),
+        out=jax.ShapeDtypeStruct((programs, features, width), FULL),
+        scratch={
+            "d": _on_chip(slots, ROWS, width),
+            "x": _on_chip(slots, WORKERS, ROWS, ROWS),
+            "full": plgpu.Barrier(num_arrivals=1 + WORKERS, num_barriers=slots),
+            "empty": plgpu.Barrier(num_arrivals=WORKERS, num_barriers=slots),
+        },
+    )(x, d)
+
+
+def _share(n: int, programs: int) -> tuple[Array, Callable[[Any], Any]]:
+    """How many tiles a program has, and the points of one of them.
+
+    Programs take tiles in turns, so that all of them read and write near each other.
+    """
+    program = lax.axis_index("program")
+    share = lax.div(n // ROWS - program + programs - 1, programs)
+    return share, lambda t: pl.ds((program + t * programs) * ROWS, ROWS)
+
+
+def _of(worker: Any, share: Array) -> Array:
+    """Tiles of one warp group, where they are taken in turns."""
+    return lax.div(share - worker + WORKERS - 1, WORKERS)
+
+
+def _columns(worker: Any) -> Any:
+    """The columns of which a warp group has the gradient."""
+    return pl.ds((lax.axis_index("part") * WORKERS + worker) * ROWS, ROWS)
+
+
+def _stream(copy: Callable[[Any, Any], None], share, slots: int, empty) -> None:
+    """Every tile to the next slot, as soon as that is empty."""
+
+    @pl.loop(0, share)
+    def tile(t):
+        slot = lax.rem(t, slots)
+
+        @pl.when(t >= slots)
+        def wait():
+            plgpu.barrier_wait(empty.at[slot])
+
+        copy(t, slot)
+
+    _finish(empty, slots, share)
+
+
+def _finish(empty, slots: int, used, first: int = 0) -> None:
+    """Waits for the last use of each slot: no barrier is left with a phase unseen."""
+    for i in range(slots):
+
+        @pl.when(used > i)
+        def wait(i=i):
+            plgpu.barrier_wait(empty.at[first + i])
+
+
+def _on_chip(*shape: int):
+    """As matrix instructions read it without bank conflicts."""
+    transforms = (plgpu.TilingTransform((8, 64)), plgpu.SwizzleTransform(128))
+    return plgpu.SMEM(shape, HALF, transforms=transforms)
+
+
+def _call(program, interpret: bool, *, grid, out, scratch):
+    known = inspect.signature(plgpu.kernel).parameters
+    new = "out_type" in known  # JAX 0.10 renamed both
+    named: dict[str, Any] = {
+        "out_type" if new else "out_shape": out,
+        "scratch_types" if new else "scratch_shapes": [scratch],
+    }
+    if interpret:
+        named["interpret"] = plgpu.InterpretGPUParams(detect_races=True)
+    return plgpu.kernel(
+        program,
+        grid=grid,
         grid_names=("program", "part"),
         num_threads=WORKERS + 1,
         thread_name="worker",
-        interpret=interpret,
-    )(g, W, h)
+        kernel_name=program.__name__,
+        **named,
+    )
