@@ -50,12 +50,35 @@ def dense(
     hold `chunk` features each: one multiplies while the other finishes. h is written
     over the last chunks of x, from where it is copied out.
     """
+    return _dense(x, W, b, None, programs, columns, chunk, slots, interpret)[0]
+
+
+def dense_outputs(
+    x: BFloat16[Array, "n i"],
+    W: BFloat16[Array, "i w"],
+    b: Float32[Array, " w"],
+    V: BFloat16[Array, "c w"],
+    *,
+    programs: int,
+    chunk: int = 64,
+    slots: int = 5,
+    interpret: bool = False,
+) -> tuple[BFloat16[Array, "n w"], Float32[Array, "n c"]]:
+    """h = `dense(x, W, b)` and `h @ V.T`, for which h is on chip anyway."""
+    wide = W.shape[1]
+    h, out = _dense(x, W, b, V, programs, wide, chunk, slots, interpret)
+    return h, out
+
+
+def _dense(x, W, b, V, programs, columns, chunk, slots, interpret):
     (n, fan_in), width = x.shape, W.shape[1]
     chunks, outs = fan_in // chunk, columns // chunk
+    ends = V is not None
 
-    def dense_relu(x_ref, w_ref, b_ref, h_ref, at):
+    def dense_relu(x_ref, w_ref, b_ref, *refs):
+        v_ref, h_ref, o_ref, at = refs if ends else (None, refs[0], None, refs[1])
         worker, part = lax.axis_index("worker"), lax.axis_index("part")
-        share, rows = _share(n, programs)
+        share, rows = dealt(n, programs)
         first = part * columns
 
         def slot(worker, j, k):
@@ -65,7 +88,9 @@ def dense(
         def copy():
             plgpu.set_max_registers(FEW, action="decrease")
             mine = pl.ds(first, columns)
-            plgpu.copy_gmem_to_smem(b_ref.at[mine], at["b"], at["biases"])
+            plgpu.copy_gmem_to_smem(b_ref.at[mine], at["b"], at["small"])
+            if ends:
+                plgpu.copy_gmem_to_smem(v_ref, at["V"], at["small"])
 
             @pl.loop(0, share)
             def tile(t):
@@ -89,14 +114,14 @@ def dense(
                     )
 
             for of in range(WORKERS):
-                _finish(at["empty"], slots, _of(of, share) * chunks, of * slots)
+                finish(at["empty"], slots, in_turns(of, share) * chunks, of * slots)
 
         @pl.when(worker < WORKERS)
         def multiply():
             plgpu.set_max_registers(MANY, action="increase")
-            plgpu.barrier_wait(at["biases"])
+            plgpu.barrier_wait(at["small"])
 
-            @pl.loop(0, _of(worker, share))
+            @pl.loop(0, in_turns(worker, share))
             def tile(j):
                 def product(y):
                     for k in range(chunks):
@@ -126,6 +151,17 @@ def dense(
                     plgpu.commit_smem()
                     to = pl.ds(first + c * chunk, chunk)
                     plgpu.copy_smem_to_gmem(h, h_ref.at[rows(j * WORKERS + worker), to])
+                if ends:
+
+                    def outputs(o):
+                        for c in range(outs):
+                            h = at["x"].at[slot(worker, j, chunks - outs + c)]
+                            V = at["V"].at[:, pl.ds(c * chunk, chunk)]
+                            plgpu.wgmma(o, h, turned(V))
+                        return o[...]
+
+                    o = pl.run_scoped(outputs, plgpu.ACC((ROWS, V.shape[0]), FULL))
+                    o_ref[rows(j * WORKERS + worker), :] = o
                 for c in range(outs):
                     plgpu.wait_smem_to_gmem(outs - 1 - c, wait_read_only=True)
                     free = slot(worker, j, chunks - outs + c)
@@ -133,21 +169,22 @@ def dense(
 
             plgpu.wait_smem_to_gmem(0)
 
-    return _call(
-        dense_relu,
-        interpret,
-        grid=(programs, width // columns),
-        out=jax.ShapeDtypeStruct((n, width), HALF),
-        scratch={
-            "W": _on_chip(fan_in, columns),
-            "x": _on_chip(WORKERS * slots, ROWS, chunk),
-            "b": plgpu.SMEM((columns,), FULL),
-            "biases": plgpu.Barrier(),
-            "weights": plgpu.Barrier(num_barriers=chunks),
-            "full": plgpu.Barrier(num_barriers=WORKERS * slots),
-            "empty": plgpu.Barrier(num_barriers=WORKERS * slots),
-        },
-    )(x, W, b)
+    scratch = {
+        "W": on_chip(fan_in, columns),
+        "x": on_chip(WORKERS * slots, ROWS, chunk),
+        "b": plgpu.SMEM((columns,), FULL),
+        "small": plgpu.Barrier(num_arrivals=1 + ends),
+        "weights": plgpu.Barrier(num_barriers=chunks),
+        "full": plgpu.Barrier(num_barriers=WORKERS * slots),
+        "empty": plgpu.Barrier(num_barriers=WORKERS * slots),
+    }
+    out = [jax.ShapeDtypeStruct((n, width), HALF)]
+    if ends:
+        scratch["V"] = on_chip(*V.shape)
+        out.append(jax.ShapeDtypeStruct((n, V.shape[0]), FULL))
+    inputs = (x, W, b, V) if ends else (x, W, b)
+    grid = (programs, width // columns)
+    return call(dense_relu, interpret, grid=grid, out=out, scratch=scratch)(*inputs)
 
 
 def back(
@@ -166,20 +203,21 @@ def back(
     """Back through a layer and the ReLU before it: `fused_tiles.back`.
 
     A program has 128 columns of h, so two share the points of a part, and each
-    multiplying warp group has 64: it alone reads them, and writes d over them.
+    multiplying warp group has 64: it alone reads them, and writes d over them. d is
+    worked out with points along its rows, where a sum over them stays in a thread.
     """
     (n, width), fan_out = h.shape, W.shape[1]
 
     def back_relu(g_ref, w_ref, h_ref, d_ref, db_ref, dw_ref, at):
         program, worker = lax.axis_index("program"), lax.axis_index("worker")
-        share, rows = _share(n, programs)
+        share, rows = dealt(n, programs)
 
         @pl.when(worker == WORKERS)
         def copy():
             plgpu.set_max_registers(FEW, action="decrease")
             for of in range(WORKERS):
                 plgpu.copy_gmem_to_smem(
-                    w_ref.at[_columns(of)], at["W"].at[of], at["weights"]
+                    w_ref.at[columns_of(of)], at["W"].at[of], at["weights"]
                 )
 
             def tile(t, slot):
@@ -187,10 +225,10 @@ def back(
                 plgpu.copy_gmem_to_smem(g_ref.at[rows(t)], at["g"].at[slot], full)
                 for of in range(WORKERS):
                     plgpu.copy_gmem_to_smem(
-                        h_ref.at[rows(t), _columns(of)], at["h"].at[slot, of], full
+                        h_ref.at[rows(t), columns_of(of)], at["h"].at[slot, of], full
                     )
 
-            _stream(tile, share, slots, at["empty"])
+            stream(tile, share, slots, at["empty"])
 
         @pl.when(worker < WORKERS)
         def multiply():
@@ -204,33 +242,29 @@ def back(
                     plgpu.barrier_wait(at["full"].at[slot])
 
                     def products(d):
-                        plgpu.wgmma(d, g, at["W"].at[worker].transpose((1, 0)))
-                        plgpu.wgmma(dW, h.transpose((1, 0)), g)
+                        plgpu.wgmma(d, at["W"].at[worker], turned(g))
+                        plgpu.wgmma(dW, turned(h), g)
                         return plgpu.wgmma_accumulator_load(d, wait_n=1)
 
                     d = pl.run_scoped(products, plgpu.ACC((ROWS, ROWS), FULL))
-                    on = plgpu.load(h, layout=plgpu.Layout.WGMMA) > 0
-                    d = jnp.where(on, d, 0.0)
+                    d = masked(d, turned(h))
+                    db = db + jnp.sum(d, axis=1)
                     plgpu.wgmma_wait(0)
-                    h[...] = d.astype(HALF)
+                    turned(h)[...] = d.astype(HALF)
                     plgpu.commit_smem()
-                    plgpu.copy_smem_to_gmem(h, d_ref.at[rows(t), _columns(worker)])
-                    db = db + d
+                    plgpu.copy_smem_to_gmem(h, d_ref.at[rows(t), columns_of(worker)])
                     plgpu.wait_smem_to_gmem(0, wait_read_only=True)
                     plgpu.barrier_arrive(at["empty"].at[slot])
                     return db
 
-                zero = jnp.zeros((ROWS, ROWS), FULL)
-                zero = plgpu.layout_cast(zero, plgpu.Layout.WGMMA)
-                db = lax.fori_loop(0, share, tile, zero)
-                return db, dW[...]
+                return lax.fori_loop(0, share, tile, nothing()), dW[...]
 
             db, dW = pl.run_scoped(sums, plgpu.ACC((ROWS, fan_out), FULL))
-            db_ref[program, _columns(worker)] = jnp.sum(db, axis=0)
-            dw_ref[program, _columns(worker), :] = dW
+            db_ref[program, columns_of(worker)] = db
+            dw_ref[program, columns_of(worker), :] = dW
             plgpu.wait_smem_to_gmem(0)
 
-    return _call(
+    return call(
         back_relu,
         interpret,
         grid=(programs, width // (WORKERS * ROWS)),
@@ -240,9 +274,9 @@ def back(
             jax.ShapeDtypeStruct((programs, width, fan_out), FULL),
         ),
         scratch={
-            "W": _on_chip(WORKERS, ROWS, fan_out),
-            "g": _on_chip(slots, ROWS, fan_out),
-            "h": _on_chip(slots, WORKERS, ROWS, ROWS),
+            "W": on_chip(WORKERS, ROWS, fan_out),
+            "g": on_chip(slots, ROWS, fan_out),
+            "h": on_chip(slots, WORKERS, ROWS, ROWS),
             "weights": plgpu.Barrier(num_arrivals=WORKERS),
             "full": plgpu.Barrier(num_arrivals=1 + WORKERS, num_barriers=slots),
             "empty": plgpu.Barrier(num_arrivals=WORKERS, num_barriers=slots),
@@ -263,7 +297,7 @@ def gradient(
 
     def gradient_parts(x_ref, d_ref, dw_ref, at):
         program, worker = lax.axis_index("program"), lax.axis_index("worker")
-        share, rows = _share(n, programs)
+        share, rows = dealt(n, programs)
 
         @pl.when(worker == WORKERS)
         def copy():
@@ -274,10 +308,10 @@ def gradient(
                 plgpu.copy_gmem_to_smem(d_ref.at[rows(t)], at["d"].at[slot], full)
                 for of in range(WORKERS):
                     plgpu.copy_gmem_to_smem(
-                        x_ref.at[rows(t), _columns(of)], at["x"].at[slot, of], full
+                        x_ref.at[rows(t), columns_of(of)], at["x"].at[slot, of], full
                     )
 
-            _stream(tile, share, slots, at["empty"])
+            stream(tile, share, slots, at["empty"])
 
         @pl.when(worker < WORKERS)
         def multiply():
@@ -289,7 +323,7 @@ def gradient(
                     slot = lax.rem(t, slots)
                     x = at["x"].at[slot, worker]
                     plgpu.barrier_wait(at["full"].at[slot])
-                    plgpu.wgmma(dW, x.transpose((1, 0)), at["d"].at[slot])
+                    plgpu.wgmma(dW, turned(x), at["d"].at[slot])
                     plgpu.wgmma_wait(1)
 
                     @pl.when(t > 0)
@@ -300,23 +334,23 @@ def gradient(
 
             dW = pl.run_scoped(sums, plgpu.ACC((ROWS, width), FULL))
             plgpu.barrier_arrive(at["empty"].at[lax.rem(share - 1, slots)])
-            dw_ref[program, _columns(worker), :] = dW
+            dw_ref[program, columns_of(worker), :] = dW
 
-    return _call(
+    return call(
         gradient_parts,
         interpret,
         grid=(programs, features // (WORKERS * ROWS)),
         out=jax.ShapeDtypeStruct((programs, features, width), FULL),
         scratch={
-            "d": _on_chip(slots, ROWS, width),
-            "x": _on_chip(slots, WORKERS, ROWS, ROWS),
+            "d": on_chip(slots, ROWS, width),
+            "x": on_chip(slots, WORKERS, ROWS, ROWS),
             "full": plgpu.Barrier(num_arrivals=1 + WORKERS, num_barriers=slots),
             "empty": plgpu.Barrier(num_arrivals=WORKERS, num_barriers=slots),
         },
     )(x, d)
 
 
-def _share(n: int, programs: int) -> tuple[Array, Callable[[Any], Any]]:
+def dealt(n: int, programs: int) -> tuple[Array, Callable[[Any], Any]]:
     """How many tiles a program has, and the points of one of them.
 
     Programs take tiles in turns, so that all of them read and write near each other.
@@ -326,17 +360,17 @@ def _share(n: int, programs: int) -> tuple[Array, Callable[[Any], Any]]:
     return share, lambda t: pl.ds((program + t * programs) * ROWS, ROWS)
 
 
-def _of(worker: Any, share: Array) -> Array:
+def in_turns(worker: Any, share: Array) -> Array:
     """Tiles of one warp group, where they are taken in turns."""
     return lax.div(share - worker + WORKERS - 1, WORKERS)
 
 
-def _columns(worker: Any) -> Any:
+def columns_of(worker: Any) -> Any:
     """The columns of which a warp group has the gradient."""
     return pl.ds((lax.axis_index("part") * WORKERS + worker) * ROWS, ROWS)
 
 
-def _stream(copy: Callable[[Any, Any], None], share, slots: int, empty) -> None:
+def stream(copy: Callable[[Any, Any], None], share, slots: int, empty) -> None:
     """Every tile to the next slot, as soon as that is empty."""
 
     @pl.loop(0, share)
@@ -349,10 +383,10 @@ def _stream(copy: Callable[[Any, Any], None], share, slots: int, empty) -> None:
 
         copy(t, slot)
 
-    _finish(empty, slots, share)
+    finish(empty, slots, share)
 
 
-def _finish(empty, slots: int, used, first: int = 0) -> None:
+def finish(empty, slots: int, used, first: int = 0) -> None:
     """Waits for the last use of each slot: no barrier is left with a phase unseen."""
     for i in range(slots):
 
@@ -361,13 +395,27 @@ def _finish(empty, slots: int, used, first: int = 0) -> None:
             plgpu.barrier_wait(empty.at[first + i])
 
 
-def _on_chip(*shape: int):
+def turned(ref):
+    return ref.transpose((1, 0))
+
+
+def masked(d: Array, h) -> Array:
+    """d where a ReLU let h through."""
+    return jnp.where(plgpu.load(h, layout=plgpu.Layout.WGMMA) > 0, d, 0.0)
+
+
+def nothing() -> Array:
+    """The start of a sum over the columns of a tile."""
+    return plgpu.layout_cast(jnp.zeros((ROWS,), FULL), plgpu.Layout.WGMMA.reduce(1))
+
+
+def on_chip(*shape: int):
     """As matrix instructions read it without bank conflicts."""
     transforms = (plgpu.TilingTransform((8, 64)), plgpu.SwizzleTransform(128))
     return plgpu.SMEM(shape, HALF, transforms=transforms)
 
 
-def _call(program, interpret: bool, *, grid, out, scratch):
+def call(program, interpret: bool, *, grid, out, scratch):
     known = inspect.signature(plgpu.kernel).parameters
     new = "out_type" in known  # JAX 0.10 renamed both
     named: dict[str, Any] = {
