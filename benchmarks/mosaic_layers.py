@@ -223,7 +223,9 @@ def line(row: dict[str, Any]) -> str:
     if "us" not in row:
         return f"{head} {row.get('failed', '')}  {row['how']}"
     said = f"  WRONG {row['wrong']}" if row["wrong"] else ""
-    return f"{head} {row['us']:8.1f} us {row['tflops']:6.0f} TFLOP/s  {row['how']}{said}"
+    return (
+        f"{head} {row['us']:8.1f} us {row['tflops']:6.0f} TFLOP/s  {row['how']}{said}"
+    )
 
 
 def child(name: str, path: Path) -> None:

@@ -400,7 +400,10 @@ def turned(ref):
 
 
 def masked(d: Array, h) -> Array:
-    """d where a ReLU let h through."""
+    """The finished product d where a ReLU let h through."""
+    # Without this, LLVM may round d before the wait for it, and the assembler then
+    # runs every product of the program alone (C7514).
+    d = lax.optimization_barrier(d)
     return jnp.where(plgpu.load(h, layout=plgpu.Layout.WGMMA) > 0, d, 0.0)
 
 
@@ -411,8 +414,12 @@ def nothing() -> Array:
 
 def on_chip(*shape: int):
     """As matrix instructions read it without bank conflicts."""
-    transforms = (plgpu.TilingTransform((8, 64)), plgpu.SwizzleTransform(128))
-    return plgpu.SMEM(shape, HALF, transforms=transforms)
+    minor = min(shape[-1], 64)
+    tiling, swizzle = (
+        plgpu.TilingTransform((8, minor)),
+        plgpu.SwizzleTransform(2 * minor),
+    )
+    return plgpu.SMEM(shape, HALF, transforms=(tiling, swizzle))
 
 
 def call(program, interpret: bool, *, grid, out, scratch):
