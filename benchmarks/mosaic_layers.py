@@ -7,8 +7,9 @@ Every program first multiplies integers, which must come out exact, with one NaN
 must not be lost. Then it is timed, for 65,536 points alone and for 16 networks stacked
 by `vmap`: two sets of inputs in turns, so that none of them waits in the cache, `CALLS`
 calls one after the other in one compiled function, launches of it in a row; the
-median of `REPEATS`. Each kind of layer runs in a process of its own with a time limit: a
-program that fails, hangs or takes the device down costs its own rows only.
+median of `REPEATS`. Where sums over points come in parts, their sum is left out unless
+a row says otherwise. Each kind of layer runs in a process of its own with a time limit:
+a program that fails, hangs or takes the device down costs its own rows only.
 
 `--interpret` runs the checks on a CPU, small, with JAX's detection of races.
 """
@@ -27,15 +28,16 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import mosaic_joined as joined
 import mosaic_tiles as mosaic
 from jax import lax
 
 from passband.ops import fused_tiles as triton
 
-POINTS, FEATURES, WIDTH, STACK = 65_536, 512, 256, 16
+POINTS, FEATURES, WIDTH, LANES, STACK = 65_536, 512, 256, triton.LANES, 16
 CALLS, LAUNCHES, REPEATS = 10, 8, 7
-SECONDS = 75
-"""Of one kind of layer: three of them take a minute and a half where all is well."""
+SECONDS, ALL_SECONDS = 60, 235
+"""The most that one kind of layer and all of them may take."""
 
 Timed = Callable[..., Any]
 
@@ -50,6 +52,8 @@ class Layer(NamedTuple):
     tilings: list[dict[str, int]]
     stacked: list[dict[str, int]]
     triton: dict[str, Timed]
+    parts: bool = False
+    """Whether sums over points come in parts, one for each program."""
 
 
 def relu(y: jax.Array) -> jax.Array:
@@ -73,13 +77,33 @@ def gradient(x, g):
     return product(x.T, g)
 
 
+def dense_outputs(x, W, b, V):
+    h = dense(x, W, b)
+    return h, product(h, V.T)
+
+
+def back_outputs(e, V, k, W, h):
+    g, dc, dV = back(e, V, k)
+    return *back(g, W, h), dc, dV
+
+
+def triton_outputs(x, W, b, V):
+    h = triton.dense(x, W, b, tiles=8)
+    return h, product(h, V.T)
+
+
+def triton_back_outputs(e, V, k, W, h):
+    g, dc, dV = triton.back(e, V, k, tiles=8)
+    return *triton.back(g, W, h, tiles=16), dc, dV
+
+
 def summed(f: Timed) -> Timed:
     """Partial gradients and their sums, as the step needs them."""
 
     @functools.wraps(f)
     def whole(*arguments, **tiling):
         out = f(*arguments, **tiling)
-        if not isinstance(out, tuple):
+        if not isinstance(out, tuple | list):
             return jnp.sum(out, axis=0)
         return out[0], *(jnp.sum(part, axis=0) for part in out[1:])
 
@@ -99,6 +123,11 @@ def tilings(*rows: str) -> list[dict[str, int]]:
 def layers() -> dict[str, Layer]:
     forward = 2e-9 * POINTS * WIDTH
     return {
+        "back": Layer(
+            ("g", "W", "h"), back, 2 * forward * WIDTH, mosaic.back,
+            tilings("66 3", "66 2"), tilings("33 3", "66 3"),
+            {"16 tiles": functools.partial(triton.back, tiles=16)}, True,
+        ),
         "dense": Layer(
             ("x", "W", "b"), dense, forward * WIDTH, mosaic.dense,
             tilings("132 256 64 6", "132 256 128 3", "66 128 64 10"),
@@ -111,14 +140,22 @@ def layers() -> dict[str, Layer]:
             tilings("33 128 64 6", "66 128 64 6"),
             {"": triton.dense_first},
         ),
-        "back": Layer(
-            ("g", "W", "h"), back, 2 * forward * WIDTH, mosaic.back,
-            tilings("66 3", "66 2"), tilings("33 3", "66 3"),
-            {"16 tiles": functools.partial(triton.back, tiles=16)},
+        "back_outputs": Layer(
+            ("e", "V", "k", "W", "h"), back_outputs, 2 * forward * (WIDTH + LANES),
+            joined.back_outputs,
+            tilings("66 3", "66 2"), tilings("33 3", "33 2"),
+            {"8 and 16 tiles": triton_back_outputs}, True,
+        ),
+        "dense_outputs": Layer(
+            ("x", "W", "b", "V_turned"), dense_outputs, forward * (WIDTH + LANES),
+            mosaic.dense_outputs,
+            [{"programs": 132, "chunk": 64, "slots": 5}],
+            [{"programs": 33, "chunk": 64, "slots": 5}],
+            {"8 tiles, and a product": triton_outputs},
         ),
         "gradient": Layer(
             ("features", "g"), gradient, forward * FEATURES, mosaic.gradient,
-            tilings("33 4", "33 3"), tilings("33 4", "8 4"), {},
+            tilings("33 4", "33 3"), tilings("33 4", "8 4"), {}, True,
         ),
     }  # fmt: skip
 
@@ -126,7 +163,9 @@ def layers() -> dict[str, Layer]:
 def shapes(n: int) -> dict[str, tuple[int, ...]]:
     return {
         "x": (n, WIDTH), "h": (n, WIDTH), "g": (n, WIDTH), "features": (n, FEATURES),
-        "W": (WIDTH, WIDTH), "W_first": (FEATURES, WIDTH), "b": (WIDTH,),
+        "k": (n, WIDTH), "e": (n, LANES), "V": (WIDTH, LANES),
+        "V_turned": (LANES, WIDTH), "W": (WIDTH, WIDTH), "W_first": (FEATURES, WIDTH),
+        "b": (WIDTH,),
     }  # fmt: skip
 
 
@@ -139,8 +178,8 @@ def drawn(layer: Layer, n: int, seed: int, stack: int = 0, whole: bool = True):
         if whole:
             array = jax.random.randint(key, shape, -1, 2).astype(jnp.float32)
         else:
-            array = jax.random.normal(key, shape) / (8 if "W" in name else 1)
-        array = relu(array) if name == "h" else array
+            array = jax.random.normal(key, shape) / (8 if name[0] in "VW" else 1)
+        array = relu(array) if name in "hk" else array
         arrays.append(array if name == "b" else array.astype(jnp.bfloat16))
     return arrays
 
@@ -181,7 +220,7 @@ def in_a_row(f: Timed, calls: int, sets: list[list[jax.Array]]) -> list[Any]:
 
 def candidates(layer: Layer, stack: int) -> Iterator[tuple[str, str, Timed, Timed]]:
     """Who makes a layer and how: what is checked and what is timed."""
-    parts = layer.mosaic is not mosaic.dense
+    parts = layer.parts
     for tiling in layer.stacked if stack else layer.tilings:
         f = functools.partial(layer.mosaic, **tiling)
         how = ", ".join(f"{value} {name}" for name, value in tiling.items())
@@ -207,6 +246,7 @@ def measured(name: str, note: Callable[[dict[str, Any]], None]) -> None:
                 right, timed = jax.vmap(right), jax.vmap(timed)
             row: dict[str, Any] = {
                 "layer": name, "networks": stack or 1, "by": maker, "how": how,
+                "device": jax.devices()[0].device_kind,
             }  # fmt: skip
             try:
                 row["wrong"] = wrong(jax.jit(right), exact, sets[0])
@@ -240,16 +280,17 @@ def child(name: str, path: Path) -> None:
 
 
 def in_processes(names: list[str]) -> list[dict[str, Any]]:
-    rows = []
+    rows, begun = [], time.monotonic()
     for name in names:
+        left = min(SECONDS, ALL_SECONDS - (time.monotonic() - begun))
         with tempfile.TemporaryDirectory() as place:
             path = Path(place) / "rows.json"
             command = [sys.executable, __file__, "--child", name, "--json", str(path)]
             try:
-                code = subprocess.run(command, timeout=SECONDS, check=False).returncode
+                code = subprocess.run(command, timeout=left, check=False).returncode
                 said = f"ended with {code}" if code else ""
             except subprocess.TimeoutExpired:
-                said = f"stopped after {SECONDS} s"
+                said = f"stopped after {left:.0f} s"
             if path.exists():
                 rows += json.loads(path.read_text())
         if said:
@@ -268,7 +309,7 @@ def interpreted(names: list[str]) -> dict[str, str]:
         for tiling in layer.tilings:
             few = {**tiling, "programs": 2, "interpret": True}
             f = functools.partial(layer.mosaic, **few)
-            f = f if layer.mosaic is mosaic.dense else summed(f)
+            f = summed(f) if layer.parts else f
             how = " ".join(map(str, (name, *list(tiling.values())[1:])))
             said[how] = wrong(f, layer.exact, drawn(layer, 7 * mosaic.ROWS, 0))
             said[how] += off(f, layer.exact, drawn(layer, 5 * mosaic.ROWS, 1, 0, False))
@@ -299,7 +340,7 @@ def races() -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--only", default="dense,dense_first,back,gradient")
+    parser.add_argument("--only", default=",".join(layers()))
     parser.add_argument("--interpret", action="store_true")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     asked = parser.parse_args()
