@@ -5,7 +5,8 @@ sums, NaN that survives a ReLU. A program is one warp group that asks for copies
 and two that multiply. Copies land in slots on chip; a slot is "full" when its copy has
 landed and "empty" when its last reader is done. A program stays on its multiprocessor
 for all its tiles of `ROWS` points, so what all tiles need (W, b, sums) stays there too.
-The number of points is a multiple of `ROWS`, widths and features are of 64.
+The number of points is a multiple of `ROWS`, enough for two tiles a program; widths and
+features are multiples of 64.
 
 `vmap` puts the stack in front of the grid. `programs` is how many share one
 network's points: with 16 networks 33 fill 132 multiprocessors four times over.
@@ -19,8 +20,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.experimental import pallas as pl
-from jax.experimental.pallas import mosaic_gpu as plgpu
+from jax.experimental.pallas import mosaic_gpu
 from jaxtyping import Array, BFloat16, Float32
+
+plgpu: Any = mosaic_gpu  # whose names change from release to release
 
 ROWS = 64
 """Points in a tile, and columns of a gradient: M of Hopper's matrix instruction."""
@@ -76,7 +79,8 @@ def _dense(x, W, b, V, programs, columns, chunk, slots, interpret):
     ends = V is not None
 
     def dense_relu(x_ref, w_ref, b_ref, *refs):
-        v_ref, h_ref, o_ref, at = refs if ends else (None, refs[0], None, refs[1])
+        named: Any = refs if ends else (None, refs[0], None, refs[1])
+        v_ref, h_ref, o_ref, at = named
         worker, part = lax.axis_index("worker"), lax.axis_index("part")
         share, rows = dealt(n, programs)
         first = part * columns
@@ -400,10 +404,7 @@ def turned(ref):
 
 
 def masked(d: Array, h) -> Array:
-    """The finished product d where a ReLU let h through."""
-    # Without this, LLVM may round d before the wait for it, and the assembler then
-    # runs every product of the program alone (C7514).
-    d = lax.optimization_barrier(d)
+    """d where a ReLU let h through."""
     return jnp.where(plgpu.load(h, layout=plgpu.Layout.WGMMA) > 0, d, 0.0)
 
 
