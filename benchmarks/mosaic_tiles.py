@@ -45,15 +45,18 @@ def dense(
     columns: int,
     chunk: int = 64,
     slots: int = 6,
+    multicast: bool = False,
     interpret: bool = False,
 ) -> BFloat16[Array, "n w"]:
     """`relu(x @ W + b)`, `columns` of W on chip: 128 KiB of the 227 there are.
 
     Each multiplying warp group takes every other tile, through `slots` of its own that
     hold `chunk` features each: one multiplies while the other finishes. h is written
-    over the last chunks of x, from where it is copied out.
+    over the last chunks of x, from where it is copied out. With `multicast`, programs
+    with the columns of the same points are neighbours, and each copies for all.
     """
-    return _dense(x, W, b, None, programs, columns, chunk, slots, interpret)[0]
+    tiling = programs, columns, chunk, slots, multicast
+    return _dense(x, W, b, None, *tiling, interpret)[0]
 
 
 def dense_outputs(
@@ -68,12 +71,12 @@ def dense_outputs(
     interpret: bool = False,
 ) -> tuple[BFloat16[Array, "n w"], Float32[Array, "n c"]]:
     """h = `dense(x, W, b)` and `h @ V.T`, for which h is on chip anyway."""
-    wide = W.shape[1]
-    h, out = _dense(x, W, b, V, programs, wide, chunk, slots, interpret)
+    tiling = programs, W.shape[1], chunk, slots, False
+    h, out = _dense(x, W, b, V, *tiling, interpret)
     return h, out
 
 
-def _dense(x, W, b, V, programs, columns, chunk, slots, interpret):
+def _dense(x, W, b, V, programs, columns, chunk, slots, multicast, interpret):
     (n, fan_in), width = x.shape, W.shape[1]
     chunks, outs = fan_in // chunk, columns // chunk
     ends = V is not None
@@ -114,7 +117,10 @@ def _dense(x, W, b, V, programs, columns, chunk, slots, interpret):
                         plgpu.barrier_wait(at["empty"].at[to])
 
                     plgpu.copy_gmem_to_smem(
-                        x_ref.at[rows(t), part], at["x"].at[to], at["full"].at[to]
+                        x_ref.at[rows(t), part],
+                        at["x"].at[to],
+                        at["full"].at[to],
+                        collective_axes="part" if multicast else None,
                     )
 
             for of in range(WORKERS):
@@ -180,15 +186,21 @@ def _dense(x, W, b, V, programs, columns, chunk, slots, interpret):
         "small": plgpu.Barrier(num_arrivals=1 + ends),
         "weights": plgpu.Barrier(num_barriers=chunks),
         "full": plgpu.Barrier(num_barriers=WORKERS * slots),
-        "empty": plgpu.Barrier(num_barriers=WORKERS * slots),
+        "empty": emptied(multicast, 1, WORKERS * slots),
     }
     out = [jax.ShapeDtypeStruct((n, width), HALF)]
     if ends:
         scratch["V"] = on_chip(*V.shape)
         out.append(jax.ShapeDtypeStruct((n, V.shape[0]), FULL))
     inputs = (x, W, b, V) if ends else (x, W, b)
-    grid = (programs, width // columns)
-    return call(dense_relu, interpret, grid=grid, out=out, scratch=scratch)(*inputs)
+    return call(
+        dense_relu,
+        interpret,
+        grid=(programs, width // columns),
+        out=out,
+        scratch=scratch,
+        multicast=multicast,
+    )(*inputs)
 
 
 def back(
@@ -198,6 +210,7 @@ def back(
     *,
     programs: int,
     slots: int = 3,
+    multicast: bool = False,
     interpret: bool = False,
 ) -> tuple[
     BFloat16[Array, "n w"],
@@ -226,7 +239,12 @@ def back(
 
             def tile(t, slot):
                 full = at["full"].at[slot]
-                plgpu.copy_gmem_to_smem(g_ref.at[rows(t)], at["g"].at[slot], full)
+                plgpu.copy_gmem_to_smem(
+                    g_ref.at[rows(t)],
+                    at["g"].at[slot],
+                    full,
+                    collective_axes="part" if multicast else None,
+                )
                 for of in range(WORKERS):
                     plgpu.copy_gmem_to_smem(
                         h_ref.at[rows(t), columns_of(of)], at["h"].at[slot, of], full
@@ -283,8 +301,9 @@ def back(
             "h": on_chip(slots, WORKERS, ROWS, ROWS),
             "weights": plgpu.Barrier(num_arrivals=WORKERS),
             "full": plgpu.Barrier(num_arrivals=1 + WORKERS, num_barriers=slots),
-            "empty": plgpu.Barrier(num_arrivals=WORKERS, num_barriers=slots),
+            "empty": emptied(multicast, WORKERS, slots),
         },
+        multicast=multicast,
     )(g, W, h)
 
 
@@ -423,19 +442,30 @@ def on_chip(*shape: int):
     return plgpu.SMEM(shape, HALF, transforms=(tiling, swizzle))
 
 
-def call(program, interpret: bool, *, grid, out, scratch):
+def emptied(multicast: bool, arrivals: int, slots: int):
+    """Barriers of empty slots: of all parts, where a copy fills the slots of all."""
+    named = {"num_arrivals": arrivals, "num_barriers": slots}
+    if multicast:
+        return plgpu.ClusterBarrier(collective_axes=("part",), **named)
+    return plgpu.Barrier(**named)
+
+
+def call(program, interpret: bool, *, grid, out, scratch, multicast: bool = False):
     known = inspect.signature(plgpu.kernel).parameters
     new = "out_type" in known  # JAX 0.10 renamed both
     named: dict[str, Any] = {
         "out_type" if new else "out_shape": out,
         "scratch_types" if new else "scratch_shapes": [scratch],
+        "grid": grid,
+        "grid_names": ("program", "part"),
     }
+    if multicast:
+        named |= {"grid": grid[:1], "grid_names": ("program",)}
+        named |= {"cluster": grid[1:], "cluster_names": ("part",)}
     if interpret:
         named["interpret"] = plgpu.InterpretGPUParams(detect_races=True)
     return plgpu.kernel(
         program,
-        grid=grid,
-        grid_names=("program", "part"),
         num_threads=WORKERS + 1,
         thread_name="worker",
         kernel_name=program.__name__,
