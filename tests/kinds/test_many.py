@@ -136,6 +136,37 @@ def test_shapes_are_stacks_of_their_own_and_a_nan_costs_one_row(here):
     assert models["6"](x).max() > 1e28  # in its own units
 
 
+def test_pictures_of_several_sizes_are_one_stack_and_what_fits_alone_give(here):
+    rng = np.random.default_rng(0)
+    sizes = [(9, 13), (13, 9), (11, 11), (10, 12)]
+    items = [rng.random((*size, 3)) for size in sizes]
+    for k, item in enumerate(items):
+        write_image(Path(f"p{k}.png"), item)
+    paths = [f"p{k}.png" for k in range(4)]
+    same = {"mapping": "gaussian:2,m=8", "width": 8, "layers": 2, "steps": 12}
+    models = pb.fit_many(paths, out="set", batch=32, own_mappings=True, **same)
+    assert models.failures == {}
+    [shard] = Path("set").rglob("0*.safetensors")
+    assert len(Shard.open(shard)) == 4
+    for k, (path, (h, w)) in enumerate(zip(paths, sizes, strict=True)):
+        alone = pb.fit(path, batch=32, seed=k, **same)
+        assert models[k].metrics == pytest.approx(alone.metrics, rel=1e-3)
+        coords = rng.uniform(0, (w - 1, h - 1), (9, 2))
+        np.testing.assert_allclose(models[k](coords), alone(coords), atol=0.5)
+    pairs = pb.fit_many(paths, out="pairs", batch=32, members=2, **same)
+    assert pairs.failures == {} and pairs[3].members == 2
+    assert len(list(Path("pairs").rglob("0*.safetensors"))) == 1
+
+
+def test_a_step_has_as_many_pixels_for_all_pictures_of_a_set(here, monkeypatch):
+    monkeypatch.setattr("passband.kinds.image_stacks.AMONG_MANY", ())
+    pictures(here / "in", 3, (40, 60, 3))
+    write_image(here / "in" / "large.png", np.zeros((50, 70, 3)))
+    monkeypatch.setattr("passband.kinds.image.points_in_time", lambda n, *_: n // 2)
+    assert main(["fit", "image", "in", "--out", "set", *SMALL]) == 0
+    assert json.loads(Path("set/config.json").read_text())["batch"] == 1200
+
+
 def test_a_run_that_blows_up_is_named(here):
     x = np.linspace(0, 1, 20)
     models = pb.fit_many([(x, np.sin(x))] * 2, out="set", mapping="gaussian:1,m=8",

@@ -18,6 +18,7 @@ from ..plot.triptych import triptych
 from ..reconstruct.interpolation import KERNELS, enlarged_by, scattered, spline
 from ..reconstruct.jpeg import jpeg_within
 from ..tasks.image import ImageTask, image_task, render, split_pixels
+from ..tasks.pooled_image import PooledImageTask
 from ..tasks.streamed import StreamedTask, streamed_task, thinned_picture
 from ..train.memory import budget
 from ..tuning.grid import grid_problem
@@ -165,13 +166,15 @@ class ImageKind(Kind, PicturesInStacks):
 
     def evaluate(
         self,
-        task: ImageTask | StreamedTask,
+        task: ImageTask | StreamedTask | PooledImageTask,
         field: Field,
         training: Training,
         listener: Listener = SILENT,
         *,
         seconds: float | None = None,
     ) -> Evaluation:
+        if isinstance(task, PooledImageTask):
+            task = task.whole()
         h, w, _ = self.image.values.shape
         most = MOST_PIXELS
         if seconds is not None:  # the other half is for metrics and figures

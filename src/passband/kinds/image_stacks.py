@@ -3,15 +3,19 @@
 import abc
 import dataclasses
 import functools
+import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ..data.images import Image
 from ..field import Field
+from ..mappings import NoMapping
 from ..tasks.image import ImageTask, image_task, render
+from ..tasks.pooled_image import PooledImageTask, pooled
 from ..tasks.stack_scores import stack_scores
 from .defaults import modern
 from .in_stacks import InStacks, Judged
@@ -43,6 +47,9 @@ class PicturesInStacks(InStacks):
     def default_mapping(self) -> str: ...
 
     @abc.abstractmethod
+    def training(self, asked: ImageOptions, mapping: Any) -> Training: ...
+
+    @abc.abstractmethod
     def facts(self) -> dict[str, Any]:
         """What the model file says of the picture."""
 
@@ -50,7 +57,10 @@ class PicturesInStacks(InStacks):
         h, w, _ = self.image.values.shape
         size = next((row for row in AMONG_MANY if h * w <= row[0]), None)
         if size is None or "width" in given or not modern(asked):
-            return asked
+            # Pictures of several sizes train together where a step has as many pixels.
+            mapping = NoMapping()  # of the rate alone, which is not taken
+            batch = asked.batch or self.training(asked, mapping).batch
+            return dataclasses.replace(asked, batch=batch)
         _, width, steps, lr = size
         batch = max(FEW_PIXELS, h * w // 4)
         usual = {"width": width, "steps": steps, "lr": lr, "batch": batch}
@@ -59,14 +69,15 @@ class PicturesInStacks(InStacks):
             asked, **{k: v for k, v in usual.items() if k not in given}
         )
 
-    def host_task(self, training: Training) -> ImageTask | None:
-        h, w, _ = self.image.values.shape
+    def host_task(self, training: Training) -> ImageTask | PooledImageTask | None:
+        image = self.image
+        h, w, _ = image.values.shape
         if self.mapped or self.options.holdout != "none":
             return None
-        batch = None if training.batch >= h * w else training.batch
-        ends = (np.asarray(e, np.float32) for e in (self.image.low, self.image.high))
-        leaves = (self.image.values, *ends)
-        return jax.tree.unflatten(_structure(batch), leaves)
+        if training.batch < h * w:
+            return pooled(image.values, image.low, image.high, training.batch)
+        ends = (np.asarray(end, np.float32) for end in (image.low, image.high))
+        return jax.tree.unflatten(_structure(), (image.values, *ends))
 
     @classmethod
     def judge_stack(
@@ -76,17 +87,21 @@ class PicturesInStacks(InStacks):
         field: Field,
     ) -> list[Judged] | None:
         first = tasks[0]
-        if not isinstance(first, ImageTask) or first.train is not None:
+        if isinstance(first, ImageTask) and first.train is not None:
             return None
-        h, w, _ = first.pixels.shape
-        if h * w > TOGETHER or field.members > 1:
+        if not isinstance(first, ImageTask | PooledImageTask) or field.members > 1:
             return None
-        pixels, low, high = (
-            np.stack([getattr(task, name) for task in tasks])
-            for name in ("pixels", "low", "high")
+        shapes = {kind.image.values.shape for kind in kinds}
+        if any(math.prod(shape[:2]) > TOGETHER for shape in shapes):
+            return None
+        if len(shapes) > 1:
+            return _one_by_one(kinds, field)
+        pixels = np.stack([kind.image.values for kind in kinds])
+        low, high = (
+            np.asarray([getattr(kind.image, end) for kind in kinds], np.float32)
+            for end in ("low", "high")
         )
         levels, alike = stack_scores(field, pixels, low, high)
-
         scores = zip(kinds, levels.tolist(), alike.tolist(), strict=True)
         return [
             Judged({"psnr": p, "psnr_train": p, "ssim": s}, kind.facts())
@@ -99,12 +114,23 @@ class PicturesInStacks(InStacks):
         return Shown(colours(seen), colours(self.image.normalised()))
 
 
+def _one_by_one(kinds: Sequence[PicturesInStacks], field: Field) -> list[Judged]:
+    """Fields whose pictures have several sizes, each of which would be a program."""
+    judged: dict[int, Judged] = {}  # a stack may be filled up with its last one
+    for k, kind in enumerate(kinds):
+        if id(kind) not in judged:
+            own = jax.tree.map(lambda leaf, k=k: jnp.asarray(leaf[k]), field)
+            h, w, _ = kind.image.values.shape
+            seen = render(own, (h, w), (h, w))
+            judged[id(kind)] = Judged(image_task(kind.image).scores(seen), kind.facts())
+    return [judged[id(kind)] for kind in kinds]
+
+
 @functools.cache
-def _structure(batch: int | None) -> Any:
+def _structure() -> Any:
     """How a task of a whole picture is put together."""
     image = Image(np.zeros((2, 2, 1), np.uint8), 0.0, 1.0, "")
-    task = image_task(image)
-    return jax.tree.structure(dataclasses.replace(task, batch=batch))
+    return jax.tree.structure(image_task(image))
 
 
 def colours(picture: np.ndarray) -> np.ndarray:
