@@ -12,6 +12,7 @@ from passband.data.images import read_image
 from passband.data.primitives import sphere
 from passband.export.mesh import write_mesh
 from passband.kinds import shape as shape_kind
+from passband.kinds.kind import TrialSize
 from passband.kinds.options import ShapeOptions
 from passband.kinds.shape import ShapeKind
 from passband.mappings import Gaussian
@@ -117,6 +118,24 @@ def test_the_papers_settings_on_a_gpu(small, monkeypatch):
         assert float(rate(jnp.int32(step))) == pytest.approx(expected, rel=1e-5)
     fewer = kind.training(dataclasses.replace(asked, steps=2000), Gaussian(12.0))
     assert fewer.lr == pytest.approx(2.5e-3)  # as far in fewer steps
+
+
+def test_the_scale_of_a_longer_fit_is_higher_by_the_cube_root_of_its_points(
+    small, monkeypatch
+):
+    kind = ShapeKind.read(ShapeOptions(file="balls.obj", steps=1, batch=64))
+    size = TrialSize(10, 64)
+
+    def above(**asked) -> float:
+        return kind.trials(ShapeOptions(**asked), size).above
+
+    assert above(steps=10, batch=64) == 1
+    assert above(steps=20, batch=256) == pytest.approx(2)
+    assert above(steps=5, batch=64) == 1  # never lower
+    assert above(steps=10_000, batch=64) == 3
+    assert above() == 3  # 1400 steps of 8192
+    monkeypatch.setattr(shape_kind, "on_cpu", lambda: False)
+    assert above(steps=20, batch=256) == 1
 
 
 def test_what_is_no_solid_is_refused_in_one_line(small, fails):

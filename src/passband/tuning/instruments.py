@@ -103,9 +103,19 @@ class HeldViews(Held[NerfTask]):
 
 
 def shape_problem(
-    labels: ShapeLabels, *, steps: int, batch: int, seed: int = 0, share: float = 1.0
+    labels: ShapeLabels,
+    *,
+    steps: int,
+    batch: int,
+    seed: int = 0,
+    share: float = 1.0,
+    above: float = 1.0,
 ) -> Problem:
-    """The problem of a labelled mesh; its pool's last block is held out."""
+    """The problem of a labelled mesh; its pool's last block is held out.
+
+    Args:
+        above: how much higher the best scale of the fit is than that of its trials.
+    """
     task = shape_task(labels, steps=steps, seed=seed, batch=batch)
     pool = labels.pool
     parts = (pool.blocks - 1) * (pool.block // batch)
@@ -122,7 +132,7 @@ def shape_problem(
     about = f"{labels.about['digest']} {pool.blocks} {pool.block} {steps} {batch}"
     return Problem(
         name="labels", held=held, blank=blank, d=3, out=1, output="sigmoid",
-        guess=SOLID, share=share, digest=_digest(about),
+        guess=SOLID, share=share, above=above, digest=_digest(about),
     )  # fmt: skip
 
 
