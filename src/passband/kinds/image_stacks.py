@@ -3,12 +3,10 @@
 import abc
 import dataclasses
 import functools
-import math
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ..data.images import Image
@@ -91,11 +89,10 @@ class PicturesInStacks(InStacks):
             return None
         if not isinstance(first, ImageTask | PooledImageTask) or field.members > 1:
             return None
-        shapes = {kind.image.values.shape for kind in kinds}
-        if any(math.prod(shape[:2]) > TOGETHER for shape in shapes):
+        h, w, _ = kinds[0].image.values.shape
+        several = {kind.image.values.shape for kind in kinds}
+        if len(several) > 1 or h * w > TOGETHER:  # every size would be a program
             return None
-        if len(shapes) > 1:
-            return _one_by_one(kinds, field)
         pixels = np.stack([kind.image.values for kind in kinds])
         low, high = (
             np.asarray([getattr(kind.image, end) for kind in kinds], np.float32)
@@ -112,18 +109,6 @@ class PicturesInStacks(InStacks):
         h, w, _ = self.image.values.shape
         seen = render(field, (h, w), (h, w))
         return Shown(colours(seen), colours(self.image.normalised()))
-
-
-def _one_by_one(kinds: Sequence[PicturesInStacks], field: Field) -> list[Judged]:
-    """Fields whose pictures have several sizes, each of which would be a program."""
-    judged: dict[int, Judged] = {}  # a stack may be filled up with its last one
-    for k, kind in enumerate(kinds):
-        if id(kind) not in judged:
-            own = jax.tree.map(lambda leaf, k=k: jnp.asarray(leaf[k]), field)
-            h, w, _ = kind.image.values.shape
-            seen = render(own, (h, w), (h, w))
-            judged[id(kind)] = Judged(image_task(kind.image).scores(seen), kind.facts())
-    return [judged[id(kind)] for kind in kinds]
 
 
 @functools.cache
