@@ -97,7 +97,7 @@ def timed_set(paths: list[Path], options: dict[str, Any], out: Path) -> dict[str
         "pictures": len(paths),
         "seconds": round(seconds, 2),
         "compiling": round(compiled, 2),
-        "training": round(trained - compiled, 2),
+        "training": round(trained, 2),
         "fields_per_second": round(len(paths) / (seconds - compiled), 1),
         "psnr": round(float(models.metrics["psnr"].mean()), 2),
         "least": round(float(models.metrics["psnr"].min()), 2),

@@ -180,6 +180,13 @@ class Field(eqx.Module):
         """The same field, whose output keeps such a slope while it trains."""
         return dataclasses.replace(self, leak=leak)
 
+    def starting_about(self, level: float) -> "Field":
+        """The same field with such a level as the output of its last biases alone."""
+        *others, last = self.mlp.biases
+        last = jnp.full_like(last, INVERSES[self.output](level))
+        mlp = dataclasses.replace(self.mlp, biases=(*others, last))
+        return dataclasses.replace(self, mlp=mlp)
+
     def trainable(self) -> "Field":
         """A pytree of booleans: what gradient descent may move.
 
@@ -344,8 +351,5 @@ def make_field(
         sizes = [encoding.features, *[width] * (layers - 1), out]
         network = (init or _own_init(between))(kn, sizes)
     network = dataclasses.replace(network, activation=between.word)
-    if start is not None:
-        level = INVERSES[output](start)
-        last = jnp.full_like(network.biases[-1], level)
-        network = dataclasses.replace(network, biases=(*network.biases[:-1], last))
-    return Field(encoding, network, output)
+    field = Field(encoding, network, output)
+    return field if start is None else field.starting_about(start)

@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import jax
@@ -83,7 +83,7 @@ class PicturesInStacks(InStacks):
         kinds: Sequence["PicturesInStacks"],
         tasks: Sequence[Any],
         field: Field,
-    ) -> list[Judged] | None:
+    ) -> Callable[[], list[Judged]] | None:
         first = tasks[0]
         if isinstance(first, ImageTask) and first.train is not None:
             return None
@@ -98,12 +98,16 @@ class PicturesInStacks(InStacks):
             np.asarray([getattr(kind.image, end) for kind in kinds], np.float32)
             for end in ("low", "high")
         )
-        levels, alike = stack_scores(field, pixels, low, high)
-        scores = zip(kinds, levels.tolist(), alike.tolist(), strict=True)
-        return [
-            Judged({"psnr": p, "psnr_train": p, "ssim": s}, kind.facts())
-            for kind, p, s in scores
-        ]
+        found = stack_scores(field, pixels, low, high)
+
+        def judged() -> list[Judged]:
+            levels, alike = (np.asarray(scores).tolist() for scores in found)
+            return [
+                Judged({"psnr": p, "psnr_train": p, "ssim": s}, kind.facts())
+                for kind, p, s in zip(kinds, levels, alike, strict=True)
+            ]
+
+        return judged
 
     def pictured(self, field: Field) -> Shown:
         h, w, _ = self.image.values.shape

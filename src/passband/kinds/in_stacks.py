@@ -5,7 +5,7 @@ has, and judged one field after the other.
 """
 
 import abc
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from ..field import Field
@@ -40,9 +40,9 @@ class InStacks(abc.ABC):
     @abc.abstractmethod
     def judge_stack(
         cls, kinds: Sequence[Any], tasks: Sequence[Any], field: Field
-    ) -> list[Judged] | None:
-        """Judge a stack of fields by one program; None where these have to be judged
-        one by one.
+    ) -> Callable[[], list[Judged]] | None:
+        """Begin to judge a stack of fields by one program, which is waited for where
+        the result is asked for; None where these have to be judged one by one.
 
         Args:
             field: with a leading axis.

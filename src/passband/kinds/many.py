@@ -9,7 +9,7 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import one_line
 from ..field import Field
-from ..train.driver import Config, Stacked, train_stack
+from ..train.driver import Config, Running, Stacked, begin_stack
 from ..train.memory import budget, bytes_of_run
 from ..train.optimisers import optimiser
 from ..train.schedules import schedule
@@ -36,6 +36,8 @@ MOST, CPU_MOST = 1024, 64
 """Fields of a stack."""
 PENDING = 4
 """Stacks of inputs that may wait for others of their shape."""
+FAULTS = (RuntimeError, MemoryError, ValueError)
+"""What a stack may end with, XLA's errors among them."""
 ENTRIES = range(8, 2, -1)
 """Looks at the losses of a stack: as many of them as divide its steps, since another
 number of steps is another program."""
@@ -118,6 +120,7 @@ def fit_sources(
                 runner.train(waiting.pop(largest), sizes[largest])
         for group, left in waiting.items():
             runner.train(left, sizes[group])
+        runner.finish()
     part.failed([failed.row for failed in progress.failed])
     return progress
 
@@ -135,8 +138,20 @@ def _stack_size(found: Ready) -> int:
     return max(1, min(most, many, int(room // (2 * each)))) * devices
 
 
+class _Started(NamedTuple):
+    """A stack that a device trains and then judges."""
+
+    stack: list[Ready]
+    running: Running
+    judged: Callable[[], Sequence[Judged]] | None
+
+
 class _Runner:
-    """Trains stacks, and hands what is to be written to the writer."""
+    """Trains stacks, and hands what is to be written to the writer.
+
+    A GPU is asked for the next stack before what it made of one is looked at, so that
+    it need not wait for the host.
+    """
 
     def __init__(self, plan: SetPlan, part: Part, progress: Progress):
         self.plan, self.part, self.progress = plan, part, progress
@@ -144,26 +159,49 @@ class _Runner:
         self._optimisers: dict[Any, Any] = {}
         self._drawn: dict[Any, tuple[Field, jax.Array]] = {}
         self._whole: set[Any] = set()
+        self._started: _Started | None = None
+        self._free = 0.0
 
     def train(self, stack: list[Ready], size: int) -> None:
         """Fit inputs of one shape; too many for the device are halved."""
         self.progress.tell(f"; training {len(stack)} at once")
         try:
-            filled, done = self._trained(stack, size)
-            judged = judge_together(filled, done.field)
-        except (RuntimeError, MemoryError, ValueError) as error:  # XLA's among them
-            if "RESOURCE_EXHAUSTED" not in str(error) or len(stack) == 1:
-                for one in stack:
-                    self.progress.fail(Failed(one.source, one_line(error)))
-                return
-            half = (len(stack) + 1) // 2
-            for some in (stack[:half], stack[half:]):
-                self.train(some, half)
+            started = self._start(stack, size)
+        except FAULTS as error:
+            self.finish()
+            self._fail(stack, error)
             return
-        self._leave(stack, done, judged)
+        self.finish()
+        self._started = started
+        if jax.default_backend() == "cpu":  # the same cores would do both
+            self.finish()
 
-    def _trained(self, stack: list[Ready], size: int) -> tuple[list[Ready], Stacked]:
-        """Train a stack, filled up to the size of a program that there is."""
+    def finish(self) -> None:
+        """See what came of the stack that was begun last."""
+        started, self._started = self._started, None
+        if started is None:
+            return
+        try:
+            done = started.running.result(self._free)
+            judged = None if started.judged is None else started.judged()
+        except FAULTS as error:
+            self._fail(started.stack, error)
+            return
+        self._free = time.perf_counter()
+        self._leave(started.stack, done, judged)
+
+    def _fail(self, stack: list[Ready], error: Exception) -> None:
+        if "RESOURCE_EXHAUSTED" not in str(error) or len(stack) == 1:
+            for one in stack:
+                self.progress.fail(Failed(one.source, one_line(error)))
+            return
+        half = (len(stack) + 1) // 2
+        for some in (stack[:half], stack[half:]):
+            self.train(some, half)
+            self.finish()
+
+    def _start(self, stack: list[Ready], size: int) -> _Started:
+        """Begin a stack, filled up to the size of a program that there is."""
         first = stack[0].training
         group = stack[0].group
         devices = jax.local_device_count()
@@ -187,11 +225,11 @@ class _Runner:
             every=_every(first.steps),
             precision=first.precision,
         )
-        done = train_stack(
+        running = begin_stack(
             [one.task for one in filled], fields, config, keys=keys,
             lrs=[rate] * runs, optimiser=moves,
         )  # fmt: skip
-        return filled, done
+        return _Started(stack, running, judge_together(filled, running.field))
 
     def _begin(self, one: Ready) -> tuple[Field, jax.Array]:
         """The field of an input before its first step, and the key of its batches; one
@@ -238,6 +276,9 @@ def _draw_jitted(training: Training, network: Network, key: jax.Array) -> Field:
 
 
 def _draw(training: Training, network: Network, key: jax.Array) -> Field:
-    """A field drawn by one program for all seeds."""
+    """A field drawn by one program for all seeds and all levels to begin about."""
     same = dataclasses.replace(training, seed=0)
-    return _draw_jitted(same, network, key)
+    if network.start is None or training.members > 1:
+        return _draw_jitted(same, network, key)
+    field = _draw_jitted(same, dataclasses.replace(network, start=None), key)
+    return field.starting_about(network.start)

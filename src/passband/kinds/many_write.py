@@ -93,8 +93,11 @@ def failures_of(done: Stacked, count: int) -> dict[int, str]:
     return why
 
 
-def judge_together(stack: Sequence[Ready], field: Field) -> Sequence[Judged] | None:
-    """Metrics and facts of a whole stack by one program, where its kind has one."""
+def judge_together(
+    stack: Sequence[Ready], field: Field
+) -> Callable[[], Sequence[Judged]] | None:
+    """Metrics and facts of a whole stack by one program, where its kind has one; the
+    program is begun here, and waited for by who asks what it found."""
     cls = type(stack[0].kind)
     if not issubclass(cls, InStacks):
         return None

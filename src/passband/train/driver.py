@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import numpy as np
 import optax
-from jaxtyping import PyTree
+from jaxtyping import Array, PyTree
 
 from ..errors import InputError
 from ..field import Field
@@ -184,7 +184,36 @@ class Stacked(NamedTuple):
     seconds: float
 
 
-def train_stack(
+class Running(NamedTuple):
+    """A stack whose steps a device has been asked for, and may not have taken."""
+
+    field: Field
+    """As the last step will leave it."""
+    steps: Sequence[int]
+    losses: Sequence[Array]
+    stopped: Array
+    work: Callable[[float], None]
+    """Counts the steps, given their seconds."""
+    begun: float
+
+    def result(self, free: float = 0.0) -> Stacked:
+        """Waits for the last step.
+
+        Args:
+            free: since when the device had nothing else to do, on the clock of
+                `time.perf_counter`; no seconds before that are counted.
+        """
+        found = [np.asarray(entry)[-1] for entry in self.losses]  # waits
+        losses = [own.mean(axis=-1) if own.ndim > 1 else own for own in found]
+        self.work(time.perf_counter() - max(free, self.begun))
+        host = jax.tree.map(np.asarray, self.field)
+        stopped, seconds = np.asarray(self.stopped), time.perf_counter()
+        seconds -= max(free, self.begun)
+        ends = np.asarray(self.steps)
+        return Stacked(host, ends, np.stack(losses), stopped, seconds)
+
+
+def begin_stack(
     tasks: Sequence[Task],
     fields: Sequence[Field],
     config: Config,
@@ -192,14 +221,12 @@ def train_stack(
     keys: Sequence[AnyKey],
     lrs: Sequence[Schedule],
     optimiser: optax.GradientTransformation,
-    on_entry: Callable[[int], None] | None = None,
-) -> Stacked:
+) -> Running:
     """Train runs of one shape as one program, however many they are, and give them
-    back as one; several devices share them.
+    back as one; several devices share them. Nothing is waited for but compiling.
 
     Fields, keys and schedules that are one object in all runs are made ready once.
     """
-    begun = time.perf_counter()
     states = _states(fields, lrs, keys, config, optax.identity())
     short = too_short_to_autotune(
         states[0].field, tasks[0].step_points, config.steps * len(tasks)
@@ -214,23 +241,17 @@ def train_stack(
     ]
     made = dict(zip(lengths, programs(calls), strict=True))
     task, state, axes = part.arrays(optimiser)
-    losses = []
+    begun, losses = time.perf_counter(), []
     for before, done in itertools.pairwise([0, *ends]):
-        take, length = made[done - before], done - before
-        since = time.perf_counter()
-        state, found = take(task, state, axes, optimiser, length)
-        found = np.asarray(found)[-1]  # waits
-        losses.append(found.mean(axis=-1) if found.ndim > 1 else found)
-        spent = time.perf_counter() - since
-        count(fields[0], tasks[0].step_points, length * len(tasks), spent)
-        if on_entry is not None:
-            on_entry(done)
+        length = done - before
+        state, found = made[length](task, state, axes, optimiser, length)
+        losses.append(found)
     exact = state.field.with_precision(Precision.FLOAT32).with_leak(0.0)
-    host = jax.tree.map(np.asarray, exact)
-    seconds = time.perf_counter() - begun
-    return Stacked(
-        host, np.asarray(ends), np.stack(losses), np.asarray(state.stopped), seconds
-    )
+    for leaf in (*jax.tree.leaves(exact), *losses):
+        leaf.copy_to_host_async()
+    steps = config.steps * len(tasks)
+    work = functools.partial(count, fields[0], tasks[0].step_points, steps)
+    return Running(exact, ends, losses, state.stopped, work, begun)
 
 
 def start(
