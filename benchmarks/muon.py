@@ -1,6 +1,6 @@
 """What Muon costs: a step of Adam, of Muon and of optax's Muon, taking turns.
 
-    python benchmarks/muon.py --json FILE [--small]
+    python benchmarks/muon.py --json FILE [--small] [--few]
 
 The image network alone and 16 stacked (65,536 points a step), and the network of a
 scene (131,072 points in 3D, 4 outputs).
@@ -34,13 +34,15 @@ OPTIMISERS = {
     "muon, 5 iterations": muon(muon_of_matrices(JORDAN)),
     "muon of optax": muon(optax.contrib.muon(MUON_SHARE)),
 }
+BRIEF = ("adam", "muon", "muon, 2 of the first", "muon, 1 of the first")
+"""What `--few` times."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--few", action="store_true", help="Adam and Muon alone")
+    parser.add_argument("--few", action="store_true", help="Adam and our Muon")
     args = parser.parse_args()
     cases = {
         "image network": (Shape(), 1),
@@ -57,8 +59,7 @@ def main() -> None:
         ready = {
             word: prepare(shape, runs=runs, steps=few, optimiser=moves)
             for word, moves in OPTIMISERS.items()
-            if (runs == 1 or "optax" not in word)
-            and (not args.few or word in ("adam", "muon"))
+            if (runs == 1 or "optax" not in word) and (not args.few or word in BRIEF)
         }
         timings = dict(zip(ready, measure(list(ready.values())), strict=True))
         for word, t in timings.items():

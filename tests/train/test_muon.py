@@ -1,5 +1,9 @@
 """Muon: optax's by the original coefficients, and fewer iterations that do as well."""
 
+import contextlib
+import re
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +17,8 @@ from passband.train.muon import (
     FEWER,
     JORDAN,
     MORE,
-    _iterate,
+    Coefficients,
+    _by_programs,
     muon_of_matrices,
     orthogonal,
 )
@@ -100,9 +105,85 @@ def test_a_stack_is_its_networks_and_nothing_comes_of_no_gradient():
     assert all(not np.asarray(step).any() for step in jax.tree.leaves(steps))
 
 
-def test_programs_of_a_hopper_gpu_are_the_plain_iteration_to_the_bits_of_float16():
-    X = jax.random.normal(jax.random.key(0), (2, 64, 128))
-    X /= jnp.linalg.norm(X, axis=(1, 2), keepdims=True)
-    found, want = iterate(X, FEW, interpret=True), _iterate(X, FEW)
-    np.testing.assert_allclose(found, want, atol=2**-9)
-    assert not np.allclose(found, want, atol=2**-16)  # they are of float16
+def _reference(W: jax.Array, coefficients: Coefficients) -> np.ndarray:
+    X = np.asarray(W, np.float64)
+    X /= np.linalg.norm(X)
+    for a, b, c in coefficients:
+        A = X @ X.T
+        X = a * X + (b * A + c * A @ A) @ X
+    return X
+
+
+def _apart(found: jax.Array, want: np.ndarray) -> float:
+    return float(np.linalg.norm(found - want) / np.linalg.norm(want))
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e6])
+@pytest.mark.parametrize("shape", [(2, 64, 128), (2, 192, 64), (1, 128, 128)])
+def test_programs_of_a_hopper_gpu_take_any_norm_and_side(shape, size):
+    X = size * jax.random.normal(jax.random.key(0), shape)
+    found = iterate(X, FEW, interpret=True)
+    assert found.dtype == jnp.float32
+    for Y, W in zip(found, X, strict=True):
+        # They are of float16, but of no less.
+        assert 1e-4 < _apart(Y, _reference(W, FEW)) < 3e-3
+
+
+def test_one_turn_of_the_programs_is_nearer_than_bfloat16_and_tf32():
+    X = jax.random.normal(jax.random.key(0), (1, 128, 64))
+    found = iterate(X, FEW[:1], interpret=True)
+    assert _apart(found[0], _reference(X[0], FEW[:1])) < 1e-4
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        [(128, 128), (128, 64), (128, 3)],
+        [(3, 128), (64, 128), (128, 128)],
+        [(2, 128), (128, 128), (128, 3)],
+    ],
+)
+def test_programs_take_a_group_of_one_length_whichever_way_it_lies(shapes):
+    keys = jax.random.split(jax.random.key(0), len(shapes))
+    own = [jax.random.normal(k, s) for k, s in zip(keys, shapes, strict=True)]
+    found = _by_programs(own, FEW, interpret=True)
+    for W, Y in zip(own, found, strict=True):
+        assert Y.shape == W.shape
+        # Of two or three singular values each begins near 0.6, where the polynomial is
+        # a difference of terms ten times as large.
+        assert _apart(Y, _reference(W, FEW)) < 2e-2
+
+
+def test_programs_take_stacks_and_leave_zeros():
+    own = jax.random.normal(jax.random.key(0), (3, 128, 64)).at[1].set(0)
+    each = jax.vmap(lambda W: _by_programs([W], FEWER, interpret=True)[0])(own)
+    group = _by_programs(list(own), FEWER, interpret=True)
+    for k in (0, 2):
+        assert _apart(each[k], _reference(own[k], FEWER)) < 3e-3
+        np.testing.assert_allclose(each[k], group[k], atol=1e-6)
+    assert not np.asarray(each[1]).any() and not np.asarray(group[1]).any()
+
+
+@pytest.mark.parametrize("shape", [(1, 512, 256), (1, 256, 512), (3, 256, 256)])
+@pytest.mark.parametrize("stacked", [False, True])
+def test_programs_are_nine_and_nothing_else_for_a_gpu(shape, stacked):
+    def take(X):
+        return iterate(X, FEW)
+
+    like = jax.ShapeDtypeStruct((2, *shape) if stacked else shape, jnp.float32)
+    with _a_gpu():
+        traced = jax.jit(jax.vmap(take) if stacked else take).trace(like)
+        text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    assert text.count("@__gpu$xla.gpu.triton") == 9
+    assert not re.search(r"stablehlo\.(?!custom_call)", text)
+
+
+def _a_gpu() -> contextlib.AbstractContextManager:
+    """What the programs are lowered for, which JAX 0.11 asks for and 0.10 does not."""
+    if jax.__version_info__ < (0, 11):
+        return contextlib.nullcontext()
+    from jax.sharding import AbstractDevice, AbstractMesh, AxisType, use_abstract_mesh
+
+    gpu: Any = AbstractDevice(device_kind="NVIDIA H200", num_cores=132, platform="gpu")
+    mesh: Any = AbstractMesh
+    return use_abstract_mesh(mesh((1,), ("x",), (AxisType.Auto,), abstract_device=gpu))

@@ -109,38 +109,73 @@ def orthogonal(
     found: dict[int, Array] = {}
     for members in groups.values():
         own = [matrices[k] for k in members]
-        done = _iterate(_pack(own), coefficients)
-        found |= zip(members, _unpack(done, [W.shape for W in own]), strict=True)
+        found |= zip(members, _turned(own, coefficients), strict=True)
     return [found[k] for k in range(len(matrices))]
 
 
-def _pack(matrices: Sequence[Float[Array, "_ _"]]) -> Float[Array, "n r c"]:
-    """Matrices turned to lie, padded to one shape; what is 0 stays 0."""
-    wide = [W.T if W.shape[0] > W.shape[1] else W for W in matrices]
-    rows, columns = (max(W.shape[k] for W in wide) for k in (0, 1))
+def _turned(
+    matrices: Sequence[Float[Array, "_ _"]], coefficients: Coefficients
+) -> list[Float[Array, "_ _"]]:
+    """One group: by the programs of a Hopper GPU where its sides are whole tiles."""
+    sides = (max(f(W.shape) for W in matrices) for f in (min, max))
+    if fused.hopper() and not any(side % 64 for side in sides):
+        return _by_programs(matrices, coefficients)
+    done = _iterate(_pack(matrices), coefficients)
+    return _unpack(done, [W.shape for W in matrices])
+
+
+def _by_programs(
+    matrices: Sequence[Float[Array, "_ _"]],
+    coefficients: Coefficients,
+    *,
+    interpret: bool = False,
+) -> list[Float[Array, "_ _"]]:
+    """Matrices stay as most of them are: turning one is a kernel of its own."""
+    from ..ops.newton_schulz import iterate
+
+    shapes = [W.shape for W in matrices]
+    stand = sum(i > o for i, o in shapes) > sum(i < o for i, o in shapes)
+    done = iterate(_pack(matrices, stand=stand), coefficients, interpret=interpret)
+    return _unpack(done, shapes, stand=stand)
+
+
+def _pack(
+    matrices: Sequence[Float[Array, "_ _"]], *, stand: bool = False
+) -> Float[Array, "n r c"]:
+    """Matrices turned to lie, or all to stand, padded to one shape; what is 0 stays
+    0."""
+    turned = [W.T if _against(W.shape, stand) else W for W in matrices]
+    rows, columns = (max(W.shape[k] for W in turned) for k in (0, 1))
     return jnp.stack(
-        [jnp.pad(W, ((0, rows - W.shape[0]), (0, columns - W.shape[1]))) for W in wide]
+        [
+            jnp.pad(W, ((0, rows - W.shape[0]), (0, columns - W.shape[1])))
+            for W in turned
+        ]
     )
 
 
 def _unpack(
-    packed: Float[Array, "n r c"], shapes: Sequence[tuple[int, ...]]
+    packed: Float[Array, "n r c"],
+    shapes: Sequence[tuple[int, ...]],
+    *,
+    stand: bool = False,
 ) -> list[Float[Array, "_ _"]]:
     """The matrices as they were."""
     return [
-        X[:o, :i].T if i > o else X[:i, :o]
+        X[:o, :i].T if _against((i, o), stand) else X[:i, :o]
         for X, (i, o) in zip(packed, shapes, strict=True)
     ]
+
+
+def _against(shape: tuple[int, ...], stand: bool) -> bool:
+    """Whether a matrix of that shape must be turned to stand, or to lie."""
+    return shape[0] < shape[1] if stand else shape[0] > shape[1]
 
 
 def _iterate(
     X: Float[Array, "n r c"], coefficients: Coefficients
 ) -> Float[Array, "n r c"]:
-    if fused.hopper() and X.shape[1] % 64 == X.shape[2] % 64 == 0:
-        from ..ops.newton_schulz import iterate
-
-        square = jnp.sum(jnp.square(X), axis=(1, 2), keepdims=True)
-        return iterate(X * jax.lax.rsqrt(square + 1e-30), coefficients)
+    """Of lying matrices, by XLA's products."""
     for k, (a, b, c) in enumerate(coefficients):
         A = jnp.einsum("nij,nkj->nik", X, X)
         if k == 0:
