@@ -1,10 +1,12 @@
 """Where a training step's time goes on a GPU: its kernels and the fixed part.
 
     python benchmarks/step_profile.py --json FILE [--only image,scene] [--small]
+                                      [--timeline FOLDER]
 
 One compiled chunk of steps runs under JAX's profiler. Kernels of a step are counted and
 timed by name; "between kernels" is the time of the step in which none ran. The fixed
-part is where a line through the times of several batches meets zero points.
+part is where a line through the times of several batches meets zero points. With
+`--timeline`, FOLDER/NAME.txt has the kernels of four steps in the order of their start.
 """
 
 import argparse
@@ -39,7 +41,9 @@ from passband.version import __version__
 STEPS = 40 if jax.default_backend() != "cpu" else 2
 
 
-def kernels(call: Callable[[], Any], steps: int) -> dict[str, Any]:
+def kernels(
+    call: Callable[[], Any], steps: int, timeline: Path | None = None
+) -> dict[str, Any]:
     """Of one step: every kernel's count and microseconds, by falling time."""
     with tempfile.TemporaryDirectory() as place:
         with jax.profiler.trace(place):
@@ -54,6 +58,13 @@ def kernels(call: Callable[[], Any], steps: int) -> dict[str, Any]:
             if "Stream" in line.name
             for event in line.events
         ]
+    if timeline is not None:
+        in_order, few = sorted(events), 4 * len(events) // steps
+        lines = [
+            f"{(start - in_order[few][0]) / 1e3:9.2f} {duration / 1e3:8.2f}  {name}"
+            for start, duration, name in in_order[few : 2 * few]
+        ]
+        timeline.write_text("\n".join(lines) + "\n")
     spent: dict[str, list[float]] = collections.defaultdict(list)
     for _, duration, name in events:
         spent[_family(name)].append(duration / 1e3)
@@ -144,6 +155,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--only", default="image,muon,stack,scene,mri,fixed")
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--timeline", type=Path, help="a folder")
     asked = parser.parse_args()
     cases: dict[str, Callable[[], Any]] = {
         "image": lambda: image(asked.small, adam()),
@@ -159,7 +171,8 @@ def main() -> None:
         if name == "fixed":
             found[name] = fixed_part(asked.small, adam())
         else:
-            found[name] = kernels(cases[name](), STEPS)
+            line = asked.timeline and asked.timeline / f"{name}.txt"
+            found[name] = kernels(cases[name](), STEPS, line)
             print(name, {k: v for k, v in found[name].items() if k != "kernels"})
             for row in found[name]["kernels"][:40]:
                 print(f"  {row['us']:9.2f} us {row['a step']:7.2f}  {row['kernel']}")

@@ -15,6 +15,8 @@ os.environ.setdefault(
     if version("jaxlib").startswith("0.10.")
     else "--xla_backend_optimization_level=0",
 )
+# Interpreted programs of Mosaic GPU wait for one another on XLA's threads.
+os.environ.setdefault("NPROC", "16")
 
 import jaxtyping
 import pytest

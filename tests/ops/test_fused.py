@@ -12,7 +12,7 @@ import passband.field
 from passband.activations import RELU, parse_activation
 from passband.field import make_field
 from passband.mappings import FourierFeatures
-from passband.ops import fused
+from passband.ops import by_mosaic, fused
 from passband.ops.fused import fits, fused_field, fused_mlp
 from passband.ops.fused_tiles import back, dense, dense_first, features
 from passband.ops.mlp import Precision, mlp
@@ -61,8 +61,14 @@ def relative(x: np.ndarray, to: np.ndarray) -> float:
 
 @pytest.mark.parametrize(
     "shape",
-    [(150, 2, 40, 128, 4, 3), (70, 3, 12, 256, 2, 1), (130, 1, 32, 128, 3, 8)],
-    ids=["four layers", "two layers", "three layers"],
+    [
+        (150, 2, 40, 128, 4, 3),
+        (70, 3, 12, 256, 2, 1),
+        (130, 1, 32, 128, 3, 8),
+        (200, 2, 120, 256, 4, 3),  # by Mosaic GPU, where JAX can interpret it
+        (330, 3, 256, 256, 3, 4),
+    ],
+    ids=["four layers", "two layers", "three layers", "wide", "wide, three layers"],
 )
 def test_outputs_and_gradients_are_those_of_the_textbook(shape):
     # Every gradient: coordinates, frequencies, amplitudes, weights and biases. Rounding
@@ -79,10 +85,12 @@ def test_outputs_and_gradients_are_those_of_the_textbook(shape):
         assert relative(x, r) < 1.5 * relative(y, r) + 2e-3
 
 
-@pytest.mark.parametrize("layers", [2, 4])
-def test_a_few_inputs_are_those_of_the_textbook(layers):
-    *_, weights, biases = network(70, 1, 3, 128, layers, 3)
-    x = jnp.asarray(np.random.default_rng(0).normal(size=(70, 6)), jnp.float32)
+@pytest.mark.parametrize(
+    "n, layers, width", [(70, 2, 128), (70, 4, 128), (200, 4, 256)]
+)
+def test_a_few_inputs_are_those_of_the_textbook(n, layers, width):
+    *_, weights, biases = network(n, 1, 3, width, layers, 3)
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(n, 6)), jnp.float32)
     exact = outputs_and_gradients(
         functools.partial(mlp, precision=Precision.FLOAT32), (x, weights, biases)
     )
@@ -107,8 +115,9 @@ def test_features_are_sines_and_cosines(d):
     np.testing.assert_allclose(found.astype(np.float64), expected, atol=4e-3)
 
 
-def test_runs_stack():
-    one, two = network(70, 2, 8, 128, 3, 2), network(70, 2, 8, 128, 3, 2)
+@pytest.mark.parametrize("width, m", [(128, 8), (256, 128)])
+def test_runs_stack(width, m):
+    one, two = network(200, 2, m, width, 3, 2), network(200, 2, m, width, 3, 2)
     two = jax.tree.map(lambda x: x[::-1], two)
     stacked = jax.tree.map(lambda x, y: jnp.stack([x, y]), one, two)
     coords = one[0]  # shared by the stack
@@ -128,6 +137,25 @@ def test_nan_is_not_hidden():
     coords, B, a, weights, biases = network(64, 2, 8, 128, 3, 1)
     bad = (biases[0].at[3].set(jnp.nan), *biases[1:])
     assert np.isnan(interpreted(coords, B, a, weights, bad)).all()
+
+
+def test_mosaic_takes_the_papers_networks():
+    assert by_mosaic.takes(weights_of(512, 256, 256, 256, 3), 512)
+    assert by_mosaic.takes(weights_of(2, 256, 256, 3), 0)
+    assert not by_mosaic.takes(weights_of(512, 128, 128, 3), 512)
+    assert not by_mosaic.takes(weights_of(512, 256, 3), 512)
+    assert not by_mosaic.takes(weights_of(1024, 256, 256, 3), 1024)
+
+
+def test_makers_change_with_the_version_of_jax(monkeypatch):
+    def maker(*version: int) -> str:
+        monkeypatch.setattr(jax, "__version_info__", version)
+        wide = weights_of(512, 256, 256, 3)
+        return type(fused._layers(1024, wide, 512, False)).__name__
+
+    assert maker(0, 10, 2) == "ByTriton"
+    assert maker(0, 11, 2) == maker(0, 12, 0, 1) == "ByMosaic"
+    assert maker(0, 13, 0) == "ByTriton"
 
 
 def weights_of(*sizes: int) -> list[jax.Array]:

@@ -2,16 +2,18 @@
 
 XLA writes a layer's product and reads it again for bias and ReLU, and in the backward
 pass once more for the mask and the bias gradient: a third of a step. Here each layer is
-one program, forward and backward (see `fused_tiles`).
+one program, forward and backward.
 
-The programs are Pallas with its Triton backend, which JAX 0.11 still has but calls
-deprecated. Where it is gone, or anything else does not fit, the plain path is taken.
+Who makes a layer: Pallas' Mosaic GPU (`by_mosaic`) for networks of the paper's width
+where JAX has it as these programs are written, else Pallas' Triton (`by_triton`), which
+JAX 0.11 still has but calls deprecated. Where neither fits, the plain path is taken.
 """
 
 import functools
 import importlib.util
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +23,10 @@ from jaxtyping import Array, Float
 from ..activations import RELU, Activation
 from .mlp import Precision, hidden_of_few, slopes_of_few
 
-MULTIPROCESSORS = 132
-"""Of an H100 or H200: points are dealt out so that each gets one program or two."""
+CHUNK = 64
+"""What the number of features is made a multiple of."""
+MOSAIC = (0, 11), (0, 13)
+"""The versions of JAX, from and before, whose Mosaic GPU the programs were run with."""
 FEWEST = {128: 16_384, 256: 32_768}
 """Points from which the fused step of so many units is known to be faster (H200, Muon,
 TFLOP/s: 128 units and 16,384 points 55 against 48, 64 stacked 141 against 109; 256
@@ -86,17 +90,15 @@ def fused_field(
     | plain | 0.495 ms, 174 TFLOP/s | 6.12 ms, 225 TFLOP/s |
     | fused | 0.328 ms, 263 TFLOP/s | 4.11 ms, 336 TFLOP/s |
     """
-    from .fused_tiles import CHUNK
-
     n, m, width = coords.shape[0], amplitudes.shape[0], weights[0].shape[1]
-    tiles, more_points = _dealt(n)
     more_features = (0, -m % (CHUNK // 2))
+    layers = _layers(n, weights, 2 * (m + more_features[1]), interpret)
     # The amplitudes ride on the weights, and features stay plain sines and cosines.
     W = weights[0].reshape(2, m, width) * amplitudes[:, None]
     W = jnp.pad(W, ((0, 0), more_features, (0, 0))).reshape(-1, width)
     out: Array = _network(
-        (tiles, interpret),
-        jnp.pad(coords, more_points).T,
+        layers,
+        jnp.pad(coords, ((0, -n % layers.rows), (0, 0))).T,
         jnp.pad(frequencies, (more_features, (0, 0))).T,
         (W, *weights[1:]),
         tuple(biases),
@@ -113,45 +115,51 @@ def fused_mlp(
 ) -> Float[Array, "n c"]:
     """`mlp` of a few inputs: the first layer in float32, and all behind it fused."""
     n = x.shape[0]
-    tiles, more_points = _dealt(n)
-    out: Array = _few(
-        (tiles, interpret), jnp.pad(x, more_points), tuple(weights), tuple(biases)
-    )
+    layers = _layers(n, weights, 0, interpret)
+    more_points = ((0, -n % layers.rows), (0, 0))
+    out: Array = _few(layers, jnp.pad(x, more_points), tuple(weights), tuple(biases))
     return out[:n]
 
 
-def _dealt(n: int) -> tuple[int, tuple[tuple[int, int], tuple[int, int]]]:
-    """Tiles that a program takes, and the rows that make n points whole programs."""
-    from .fused_tiles import ROWS
+def mosaic() -> bool:
+    """Whether this JAX has the Mosaic GPU that the programs were run with."""
+    oldest, next_one = MOSAIC
+    return oldest <= jax.__version_info__ < next_one
 
-    tiles = math.ceil(n / (ROWS * MULTIPROCESSORS))
-    return tiles, ((0, -n % (2 * ROWS * tiles)), (0, 0))
+
+def _layers(n: int, weights: Sequence[Array], features: int, interpret: bool) -> Any:
+    """Who makes the layers of n points."""
+    if mosaic():
+        from .by_mosaic import ByMosaic, takes
+
+        if takes(weights, features):
+            return ByMosaic(interpret)
+    from .by_triton import ByTriton
+
+    return ByTriton.of(n, interpret=interpret)
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _network(
-    deal: tuple[int, bool],
+    layers: Any,
     coords: Float[Array, "d n"],
     frequencies: Float[Array, "d m"],
     weights: tuple[Float[Array, "_ _"], ...],
     biases: tuple[Float[Array, " _"], ...],
 ) -> Float[Array, "n c"]:
-    return _forward(deal, coords, frequencies, weights, biases)[0]
+    return _forward(layers, coords, frequencies, weights, biases)[0]
 
 
-def _forward(deal, coords, frequencies, weights, biases):
-    from . import fused_tiles as op
-
-    x = op.features(coords, frequencies, interpret=deal[1])
-    W = weights[0].astype(jnp.bfloat16)
-    h = op.dense_first(x, W, biases[0], interpret=deal[1])
-    out, residuals = _rest(deal, h, weights[1:], biases[1:])
-    return out, (coords, frequencies, x, W, residuals)
+def _forward(layers, coords, frequencies, weights, biases):
+    W, *others = (W.astype(jnp.bfloat16) for W in weights)
+    x, h = layers.first(coords, frequencies, W, biases[0])
+    out, hidden = layers.rest(h, others, biases[1:])
+    return out + biases[-1], (coords, frequencies, x, W, others, hidden)
 
 
-def _backward(deal, residuals, g):
-    coords, frequencies, x, W, rest = residuals
-    d, db, weights_grad, biases_grad = _through(deal, rest, g)
+def _backward(layers, residuals, g):
+    coords, frequencies, x, W, weights, hidden = residuals
+    d, matrices, vectors = layers.through(g, weights, hidden)
     # Dead code, and compiled away, unless coordinates or frequencies are trained.
     m = frequencies.shape[1]
     dx = jnp.dot(d, W.T, preferred_element_type=jnp.float32)
@@ -159,8 +167,8 @@ def _backward(deal, residuals, g):
     return (
         jnp.dot(frequencies, turns.T, precision=lax.Precision.HIGHEST),
         jnp.dot(coords, turns, precision=lax.Precision.HIGHEST),
-        (jnp.dot(x.T, d, preferred_element_type=jnp.float32), *weights_grad),
-        (db, *biases_grad),
+        (jnp.dot(x.T, d, preferred_element_type=jnp.float32), *matrices),
+        (*vectors, jnp.sum(g, axis=0)),
     )
 
 
@@ -169,63 +177,26 @@ _network.defvjp(_forward, _backward)
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _few(
-    deal: tuple[int, bool],
+    layers: Any,
     x: Float[Array, "n f"],
     weights: tuple[Float[Array, "_ _"], ...],
     biases: tuple[Float[Array, " _"], ...],
 ) -> Float[Array, "n c"]:
-    return _few_forward(deal, x, weights, biases)[0]
+    return _few_forward(layers, x, weights, biases)[0]
 
 
-def _few_forward(deal, x, weights, biases):
+def _few_forward(layers, x, weights, biases):
     h = hidden_of_few(RELU, x, weights[0], biases[0])
-    out, residuals = _rest(deal, h, weights[1:], biases[1:])
-    return out, (x, weights[0], residuals)
+    others = [W.astype(jnp.bfloat16) for W in weights[1:]]
+    out, hidden = layers.rest(h, others, biases[1:])
+    return out + biases[-1], (x, weights[0], others, hidden)
 
 
-def _few_backward(deal, residuals, g):
-    x, W, rest = residuals
-    d, db, weights_grad, biases_grad = _through(deal, rest, g)
+def _few_backward(layers, residuals, g):
+    x, W, weights, hidden = residuals
+    d, matrices, vectors = layers.through(g, weights, hidden)
     dx, dW = slopes_of_few(x, W, d)
-    return dx, (dW, *weights_grad), (db, *biases_grad)
+    return dx, (dW, *matrices), (*vectors, jnp.sum(g, axis=0))
 
 
 _few.defvjp(_few_forward, _few_backward)
-
-
-def _rest(deal, h, weights, biases):
-    """All layers behind the first, whose ReLU has been taken."""
-    from . import fused_tiles as op
-
-    tiles, interpret = deal
-    halves = tuple(W.astype(jnp.bfloat16) for W in weights)
-    hidden = [h]
-    for W, b in zip(halves[:-1], biases[:-1], strict=True):
-        hidden.append(op.dense(hidden[-1], W, b, tiles=tiles, interpret=interpret))
-    out = jnp.dot(hidden[-1], halves[-1], preferred_element_type=jnp.float32)
-    return out + biases[-1], (halves, tuple(hidden))
-
-
-def _through(deal, residuals, g):
-    """What reaches the first layer, its bias gradient, and the others' gradients."""
-    from . import fused_tiles as op
-
-    tiles, interpret = deal
-    weights, hidden = residuals
-    channels = g.shape[-1]
-    lanes = ((0, 0), (0, op.LANES - channels))
-    d = jnp.pad(g.astype(jnp.bfloat16), lanes)
-    biases_grad = [jnp.sum(g, axis=0)]
-    weights_grad = []
-    for W, h in zip(weights[::-1], hidden[::-1], strict=True):
-        if not weights_grad:  # one program in two columns has room for a second
-            d, db, dW = op.back(
-                d, jnp.pad(W, lanes), h, tiles=tiles, interpret=interpret
-            )
-            dW = dW[..., :channels]
-        else:
-            d, db, dW = op.back(d, W, h, tiles=2 * tiles, interpret=interpret)
-        biases_grad.append(jnp.sum(db, axis=0))
-        weights_grad.append(jnp.sum(dW, axis=0))
-    *biases_grad, first = biases_grad
-    return d, first, tuple(weights_grad[::-1]), tuple(biases_grad[::-1])

@@ -1,0 +1,116 @@
+"""The layers of the fused op by Pallas' Mosaic GPU back end (`mosaic_tiles`)."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+from jaxtyping import Array, BFloat16, Float, Float32
+
+from . import fused_tiles as triton
+from . import mosaic_tiles as op
+from .mosaic_joined import back_outputs
+
+MULTIPROCESSORS = 132
+"""Of an H100 or H200."""
+WIDTH = 256
+LANES = triton.LANES
+ON_CHIP = 256 * 256
+"""Weights that a program holds."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ByMosaic:
+    """Two hidden layers or more of 256 units, behind up to 512 features."""
+
+    interpret: bool = False
+    rows = op.ROWS
+
+    def first(
+        self,
+        coords: Float32[Array, "d n"],
+        frequencies: Float32[Array, "d m"],
+        W: BFloat16[Array, "f w"],
+        b: Float32[Array, " w"],
+    ) -> tuple[BFloat16[Array, "n f"], BFloat16[Array, "n w"]]:
+        """Features and the layer behind them."""
+        x = triton.features(coords, frequencies, interpret=self.interpret)
+        return x, self._dense(x, W, b)
+
+    def rest(
+        self,
+        h: BFloat16[Array, "n w"],
+        weights: Sequence[BFloat16[Array, "_ _"]],
+        biases: Sequence[Float32[Array, " _"]],
+    ) -> tuple[Float32[Array, "n c"], tuple[BFloat16[Array, "n w"], ...]]:
+        """The sums of the output layer without its bias, and every hidden layer."""
+        hidden = [h]
+        *between, last, outputs = weights
+        for W, b in zip(between, biases, strict=False):
+            hidden.append(self._dense(hidden[-1], W, b))
+        V = jnp.pad(outputs.T, ((0, LANES - outputs.shape[1]), (0, 0)))
+        h, out = self._filling(op.dense_outputs, 1)(hidden[-1], last, biases[-2], V)
+        return out[:, : outputs.shape[1]], (*hidden, h)
+
+    def through(
+        self,
+        g: Float[Array, "n c"],
+        weights: Sequence[BFloat16[Array, "_ _"]],
+        hidden: Sequence[BFloat16[Array, "n w"]],
+    ) -> tuple[
+        BFloat16[Array, "n w"],
+        list[Float32[Array, "_ _"]],
+        list[Float32[Array, " _"]],
+    ]:
+        """What reaches the first layer, the others' weight gradients, and the bias
+        gradients of all but the output layer."""
+        *before, W, V = weights
+        *below, h, k = hidden
+        lanes = ((0, 0), (0, LANES - V.shape[1]))
+        e = jnp.pad(g.astype(jnp.bfloat16), lanes)
+        d, *parts = self._filling(back_outputs, 2)(e, jnp.pad(V, lanes), k, W, h)
+        db, dW, dc, dV = (jnp.sum(part, axis=0) for part in parts)
+        matrices, biases = [dV[:, : V.shape[1]], dW], [dc, db]
+        for W, h in zip(before[::-1], below[::-1], strict=True):
+            d, db, dW = self._filling(op.back, 2)(d, W, h)
+            biases.append(jnp.sum(db, axis=0))
+            matrices.append(jnp.sum(dW, axis=0))
+        return d, matrices[::-1], biases[::-1]
+
+    def _dense(self, x: Array, W: Array, b: Array) -> Array:
+        columns = ON_CHIP // W.shape[0]
+        dense = functools.partial(op.dense, columns=min(columns, WIDTH))
+        return self._filling(dense, max(1, WIDTH // columns))(x, W, b)
+
+    def _filling(self, program: Callable[..., Any], parts: int) -> Callable[..., Any]:
+        """A program as often as multiprocessors can run it at a time, or a multiple of
+        that where networks are stacked."""
+        program = functools.partial(program, interpret=self.interpret)
+        room = 2 if self.interpret else MULTIPROCESSORS // parts
+
+        @custom_vmap
+        def filling(*arrays):
+            return program(*arrays, programs=room)
+
+        @filling.def_vmap
+        def stacked(networks, batched, *arrays):
+            share = functools.partial(
+                program, programs=room // math.gcd(room, networks)
+            )
+            axes = [0 if own else None for own in batched]
+            out = jax.vmap(share, in_axes=axes)(*arrays)
+            return out, jax.tree.map(lambda _: True, out)
+
+        return filling
+
+
+def takes(weights: Sequence[Array | jax.ShapeDtypeStruct], features: int) -> bool:
+    """Whether the programs have room for these layers: features are padded to a
+    multiple of 64, or there are none (0) and the first layer is not theirs."""
+    known = features in (0, 256, 512)
+    wide = all(W.shape[-1] == WIDTH for W in weights[:-1])
+    return known and wide and len(weights) > 2

@@ -1,0 +1,87 @@
+"""The layers of the fused op by Pallas' Triton back end (`fused_tiles`)."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+from jaxtyping import Array, BFloat16, Float, Float32
+
+from . import fused_tiles as op
+
+MULTIPROCESSORS = 132
+"""Of an H100 or H200: points are dealt out so that each gets one program or two."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ByTriton:
+    """Hidden layers of 128 or 256 units, any number of features and layers."""
+
+    tiles: int
+    """That a program takes."""
+    interpret: bool = False
+
+    @classmethod
+    def of(cls, points: int, *, interpret: bool = False) -> "ByTriton":
+        return cls(math.ceil(points / (op.ROWS * MULTIPROCESSORS)), interpret)
+
+    @property
+    def rows(self) -> int:
+        """What the number of points must be a multiple of."""
+        return 2 * op.ROWS * self.tiles
+
+    def first(
+        self,
+        coords: Float32[Array, "d n"],
+        frequencies: Float32[Array, "d m"],
+        W: BFloat16[Array, "f w"],
+        b: Float32[Array, " w"],
+    ) -> tuple[BFloat16[Array, "n f"], BFloat16[Array, "n w"]]:
+        """Features and the layer behind them."""
+        x = op.features(coords, frequencies, interpret=self.interpret)
+        return x, op.dense_first(x, W, b, interpret=self.interpret)
+
+    def rest(
+        self,
+        h: BFloat16[Array, "n w"],
+        weights: Sequence[BFloat16[Array, "_ _"]],
+        biases: Sequence[Float32[Array, " _"]],
+    ) -> tuple[Float32[Array, "n c"], tuple[BFloat16[Array, "n w"], ...]]:
+        """The sums of the output layer without its bias, and every hidden layer."""
+        hidden = [h]
+        for W, b in zip(weights[:-1], biases[:-1], strict=True):
+            h = op.dense(h, W, b, tiles=self.tiles, interpret=self.interpret)
+            hidden.append(h)
+        out = jnp.dot(h, weights[-1], preferred_element_type=jnp.float32)
+        return out, tuple(hidden)
+
+    def through(
+        self,
+        g: Float[Array, "n c"],
+        weights: Sequence[BFloat16[Array, "_ _"]],
+        hidden: Sequence[BFloat16[Array, "n w"]],
+    ) -> tuple[
+        BFloat16[Array, "n w"],
+        list[Float32[Array, "_ _"]],
+        list[Float32[Array, " _"]],
+    ]:
+        """What reaches the first layer, the others' weight gradients, and the bias
+        gradients of all but the output layer."""
+        channels = g.shape[-1]
+        lanes = ((0, 0), (0, op.LANES - channels))
+        d = jnp.pad(g.astype(jnp.bfloat16), lanes)
+        matrices, biases = [], []
+        for W, h in zip(weights[::-1], hidden[::-1], strict=True):
+            last = not matrices
+            # One program in two columns has room for a second.
+            d, db, dW = op.back(
+                d,
+                jnp.pad(W, lanes) if last else W,
+                h,
+                tiles=self.tiles if last else 2 * self.tiles,
+                interpret=self.interpret,
+            )
+            dW = dW[..., :channels] if last else dW
+            biases.append(jnp.sum(db, axis=0))
+            matrices.append(jnp.sum(dW, axis=0))
+        return d, matrices[::-1], biases[::-1]
