@@ -5,7 +5,8 @@
 
 A variant is a JSON object: {"name", "optimiser", "lr", "schedule", "steps", "start",
 "warm", "members", "keys", "share", "iterations", "prior"}; what it leaves out is as
-under `Variant`. Variants of one optimiser and as many steps train as one population.
+under `Variant`. Variants of one optimiser and as many steps train as one population,
+after each of which OUT is written; with `--seconds N` none begins later than that.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import collections
 import dataclasses
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +27,14 @@ from jaxtyping import Array, Float, Int, Scalar
 from recipe_sets import SETS, Scores, Set
 
 from passband.field import Field, make_field
+from passband.kinds.fit import RESTARTS, SLOWER
 from passband.paper.item import Preset
 from passband.train import driver
 from passband.train.device import device_name
 from passband.train.muon import FEW, FEWER, JORDAN, MORE, muon_of_matrices
 from passband.train.optimisers import adam, optimiser, weight_matrices
 from passband.train.schedules import schedule
+from passband.train.stack import unstack
 from passband.version import __version__
 
 ITERATIONS = {
@@ -83,6 +87,10 @@ class Variant:
 
     leak: float = 0.0
     """Of the output, while training."""
+    first: int = 0
+    """The first key, beside the set's."""
+    watch: bool = False
+    """Look after the networks as a fit does, and begin anew where it would."""
 
     def moves(self) -> tuple[Any, ...]:
         return self.optimiser, self.share, self.iterations
@@ -112,9 +120,9 @@ def steps_of(data: Set, variant: Variant) -> int:
     return int(variant.steps if variant.steps >= 2 else data.steps * variant.steps)
 
 
-def rate_of(data: Set, variant: Variant) -> Any:
-    steps = steps_of(data, variant)
-    rate = schedule(variant.schedule or data.schedule, variant.lr or data.lr, steps)
+def rate_of(data: Set, variant: Variant, slower: float = 1.0) -> Any:
+    steps, lr = steps_of(data, variant), (variant.lr or data.lr) / slower
+    rate = schedule(variant.schedule or data.schedule, lr, steps)
     return Warm(rate, jnp.float32(variant.warm * steps)) if variant.warm else rate
 
 
@@ -143,59 +151,107 @@ def task_of(data: Set, variant: Variant, signal: int) -> Any:
 
 
 def measure(
-    name: str, train: bool, preset: Preset, variants: list[Variant]
-) -> list[Any]:
+    name: str,
+    train: bool,
+    preset: Preset,
+    variants: list[Variant],
+    keep: Callable[[list[Any]], None],
+    late: Callable[[], bool],
+) -> None:
     """The rows of a task: one for each variant, over its keys."""
     data = SETS[name](train, preset)
     groups: dict[Any, list[Variant]] = collections.defaultdict(list)
     for v in variants:
-        groups[v.moves(), steps_of(data, v), v.prior > 0, v.leak].append(v)
-    rows = []
+        groups[v.moves(), steps_of(data, v), v.prior > 0, v.leak, v.watch].append(v)
     for some in groups.values():
+        if late():
+            print(f"no time for {name} {', '.join(v.name for v in some)}", flush=True)
+            continue
         begun = time.perf_counter()
         runs = [
-            (v, k, data.key + key)
+            (v, k, data.key + v.first + key)
             for v in some
             for key in range(v.keys * v.members)
             for k in range(len(data.tasks))
         ]
         steps = steps_of(data, some[0])
-        every = max(d for d in range(1, min(steps, 500) + 1) if steps % d == 0)
-        rates = {id(v): rate_of(data, v) for v in some}
-        fields, histories = driver.train(
-            [task_of(data, v, k) for v, k, _ in runs],
-            [field_of(data, v, k, key) for v, k, key in runs],
-            driver.Config(steps, every=every, precision=data.precision),
-            keys=[jax.random.key(key) for _, _, key in runs],
-            lrs=[rates[id(v)] for v, _, _ in runs],
-            optimiser=optimiser_of(some[0]),
-        )
+        fields, seconds, ill = trained(data, runs, steps)
+        collapsed: list[list[Any]] = []
+        now, slower = runs, 1.0
+        while True:
+            places = sorted(ill)
+            collapsed += [[now[i][0].name, now[i][2], slower, *ill[i]] for i in places]
+            if not places or slower >= SLOWER**RESTARTS:
+                break
+            # As a fit: the next seed, at a third of the rate.
+            now = [(v, k, key + 1) for v, k, key in now]
+            slower *= SLOWER
+            found, _, worse = trained(data, [now[i] for i in places], steps, slower)
+            for i, field in zip(places, found, strict=True):
+                fields[i] = field
+            ill = {places[j]: why for j, why in worse.items()}
         middle = time.perf_counter()
-        seconds = sum(h["seconds"][-1] for h in histories[-1:]) / len(runs)
         seen = [
             data.predict(k, field)
             for (_, k, _), field in zip(runs, fields, strict=True)
         ]
         size = sum(x.size for x in jax.tree.leaves(fields[0].mlp))
+        rows = []
         for v in some:
             own = [i for i, run in enumerate(runs) if run[0] is v]
             by_key = np.array(own).reshape(v.keys, v.members, len(data.tasks))
-            found = [
+            scores = [
                 [
                     data.score(k, np.mean([seen[i] for i in by_key[key, :, k]], 0))
                     for k in range(len(data.tasks))
                 ]
                 for key in range(v.keys)
             ]
-            rows.append(row_of(name, v, found, steps, seconds * v.members,
+            rows.append(row_of(name, v, scores, steps, seconds * v.members,
                                size * v.members))  # fmt: skip
+            if v.watch:
+                rows[-1]["collapsed"] = [c for c in collapsed if c[0] == v.name]
             print(f"  {name} {v.name}: {rows[-1]['scores']}", flush=True)
+        keep(rows)
         done = time.perf_counter()
         print(
             f"{name}: {len(runs)} networks, {middle - begun:.1f} s to train, "
-            f"{done - middle:.1f} s to score", flush=True,
+            f"{done - middle:.1f} s to score; began anew: {collapsed}", flush=True,
         )  # fmt: skip
-    return rows
+
+
+def trained(
+    data: Set, runs: list[tuple[Variant, int, int]], steps: int, slower: float = 1.0
+) -> tuple[list[Field], float, dict[int, tuple[int, str]]]:
+    """The fields, the seconds of one, and where a fit would have begun anew: by run,
+    the step and why."""
+    every = max(d for d in range(1, min(steps, 500) + 1) if steps % d == 0)
+    rates = {id(v): rate_of(data, v, slower) for v, _, _ in runs}
+    ill: dict[int, tuple[int, str]] = {}
+    stops: list[int] = []
+    if runs[0][0].watch and data.ill is not None:
+        every = min(every, 250)
+        looks = range(every, steps + 1, every)
+        stops = [s for s in looks if s <= 2000 or s % 1000 == 0]
+
+    def look(step: int, places: list[int], fields: Field) -> None:
+        assert data.ill is not None
+        for i, field in zip(places, unstack(fields, len(places)), strict=True):
+            if i not in ill and (why := data.ill(field, step)) is not None:
+                ill[i] = step, why
+                print(f"  key {runs[i][2]}, step {step}: {why}", flush=True)
+
+    fields, histories = driver.train(
+        [task_of(data, v, k) for v, k, _ in runs],
+        [field_of(data, v, k, key) for v, k, key in runs],
+        driver.Config(steps, every=every, precision=data.precision),
+        keys=[jax.random.key(key) for _, _, key in runs],
+        lrs=[rates[id(v)] for v, _, _ in runs],
+        optimiser=optimiser_of(runs[0][0]),
+        stops=stops,
+        on_stop=look if stops else None,
+    )
+    return fields, histories[-1]["seconds"][-1] / len(runs), ill
 
 
 def row_of(
@@ -209,6 +265,7 @@ def row_of(
         scores[metric] = {
             "value": round(float(each.mean()), 4),
             "spread": round(float(each.std()), 4),
+            "keys": np.round(each, 4).tolist(),
             "signals": np.round(values.mean(axis=0), 3).tolist(),
         }
     return {
@@ -232,13 +289,17 @@ def main() -> None:
         "train": args.train, "preset": args.preset.value, "rows": [],
     }  # fmt: skip
     begun = time.perf_counter()
-    for name in args.only:
-        if time.perf_counter() - begun > args.seconds:
-            print(f"no time for {name}")
-            continue
-        variants = [Variant(**v) for v in plan["all"] + plan.get(name, [])]
-        content["rows"] += measure(name, args.train, args.preset, variants)
+
+    def keep(rows: list[Any]) -> None:
+        content["rows"] += rows
         args.json.write_text(json.dumps(content, indent=1))
+
+    for name in args.only:
+        variants = [Variant(**v) for v in plan["all"] + plan.get(name, [])]
+        measure(
+            name, args.train, args.preset, variants, keep,
+            lambda: time.perf_counter() - begun > args.seconds,
+        )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from passband.field import Field
+from passband.kinds.nerf import NerfKind
 from passband.paper import ct_study, image_study, mri_study, nerf_study, shape_study
 from passband.paper.item import Preset
 from passband.tasks.metrics import psnr
@@ -37,6 +38,8 @@ class Set:
     """Where each signal's output begins under a modern recipe."""
     key: int = 10
     precision: str = "auto"
+    ill: Callable[[Field, int], str | None] | None = None
+    """Why a fit would begin anew after so many steps, if it would."""
 
 
 def pictures(name: str, train: bool, preset: Preset) -> Set:
@@ -115,6 +118,12 @@ def lego(train: bool, preset: Preset) -> Set:
     assert photographs is not None
     views = views_in(nerf_study.WORLD, photographs)
     truth = views.truth()
+
+    def ill(field: Field, step: int) -> str | None:
+        kind: Any = None  # the rule looks at the task and the field alone
+        now = {"step": step, "seconds": 0.0}
+        return NerfKind.health(kind, task, field, now, {}).collapse
+
     return Set(
         [task], nerf_study.STUDY.word("gaussian", nerf_study.COLUMN, setting),
         {"d": 3, "out": 4, "output": "identity", "width": setting.width,
@@ -122,6 +131,7 @@ def lego(train: bool, preset: Preset) -> Set:
         setting.steps, setting.lr, "constant",
         lambda k, field: task.predict(field, views),
         lambda k, seen: {"psnr": float(psnr_of_views(seen, truth).mean())}, key=0,
+        ill=ill,
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ Sets: natural, text, shepp, mri, lego, mesh; each leaves DIR/SET.json. Every cho
 every column of scores is kept in DIR/SET.parts as soon as it is there, and what is
 there is not done again: with `--seconds N` no column begins that may not end by then,
 and the next call goes on. `--table DIR` prints the Markdown table of all there are.
+`--few` only compares the choice with the paper's scale: no grid, no guess, few keys.
 
 Every choice sees training data alone: the pixels [::2, ::2] of a picture, the rays of a
 sinogram, the measured frequencies, the training and validation views, the labels. Then
@@ -29,7 +30,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from tune_sets import SETS, Set, modern
+from tune_sets import SETS, Set, few, modern
 
 from passband.field import Field, make_field
 from passband.train import driver
@@ -79,7 +80,7 @@ def columns(data: Set, found: Sequence[dict[str, Choice]]) -> list[Column]:
     for key in data.keys:
         out.append(Column("fixed", fixed, key))
         out.append(Column("chosen", chosen, key))
-    for way in ("spectrum", "kernel"):
+    for way in ("spectrum", "kernel") if data.grid else ():
         if way in found[0]:
             out.append(Column(way, tuple(f[way].mapping for f in found), first))
     far = sorted(data.grid, key=lambda s: abs(np.log(s / data.fixed)))
@@ -173,6 +174,7 @@ def measure(
     kernel: bool,
     folder: Path,
     seconds: float,
+    short: bool = False,
 ) -> dict[str, Any] | None:
     """A set's row, or None where time was up before the columns that it needs."""
     begun = time.perf_counter()
@@ -182,10 +184,12 @@ def measure(
     data = make(items or default, small)
     if recipe == "modern":
         data = modern(name, data, small)
+    if short:
+        data = few(name, data)
     print(f"{name}: read in {time.perf_counter() - begun:.1f} s", flush=True)
     found = choices(data, parts, kernel)
     print(f"  chosen by {time.perf_counter() - begun:.1f} s", flush=True)
-    one, pflop = seconds_of_one(data, parts / "one.json")
+    one, pflop = (None, None) if short else seconds_of_one(data, parts / "one.json")
     wanted = columns(data, found)
     known = scores(
         data, wanted, parts / "scores.json",
@@ -194,7 +198,7 @@ def measure(
     content = summary(name, data, found, known, one, pflop)
     if content is not None:
         content["recipe"] = recipe
-        content["command"] += f" --recipe {recipe}"
+        content["command"] += f" --recipe {recipe}{' --few' if short else ''}"
         content["complete"] = all(_name(c) in known for c in wanted)
     return content
 
@@ -204,8 +208,8 @@ def summary(
     data: Set,
     found: Sequence[dict[str, Choice]],
     known: dict[str, list[float]],
-    one: float,
-    pflop: float,
+    one: float | None,
+    pflop: float | None,
 ) -> dict[str, Any] | None:
     """The row of a set, from choices and scores."""
     count = len(found)
@@ -219,7 +223,9 @@ def summary(
     words = {way: [f[way].mapping for f in found] for way in found[0]}
     rows = {"fixed": of(fixed, first)} | {w: of(s, first) for w, s in words.items()}
     grid = [s for s in data.grid if of([data.word(s)] * count, first) is not None]
-    if rows["fixed"] is None or rows["chosen"] is None or len(grid) < 4:
+    if rows["fixed"] is None or rows["chosen"] is None:
+        return None
+    if data.grid and len(grid) < 4:
         return None
     tables, picked = [], []
     for key in data.keys[: data.grid_keys]:
@@ -228,14 +234,27 @@ def summary(
         if chosen is not None and all(c is not None for c in cells):
             tables.append(np.stack(cells, axis=1))  # pyright: ignore
             picked.append(chosen)
-    table = np.mean(tables, axis=0)
-    tops, smooth = zip(*(top_of_cubic(grid, row) for row in table), strict=True)
-    best = np.max([*tables[0].T, *(r for r in rows.values() if r is not None)], axis=0)
+    oracle: dict[str, Any] = {
+        "oracle": None, "best of grid": None, "chosen over oracle": None
+    }  # fmt: skip
+    tops: Sequence[float] = ()
+    table = np.zeros((count, 0))
+    if data.grid:
+        table = np.mean(tables, axis=0)
+        tops, smooth = zip(*(top_of_cubic(grid, row) for row in table), strict=True)
+        all_rows = [*tables[0].T, *(r for r in rows.values() if r is not None)]
+        oracle = {
+            "oracle": float(np.mean(smooth)),
+            "best of grid": float(np.max(all_rows, axis=0).mean()),
+            "chosen over oracle": _mean(np.mean(picked, axis=0) - np.asarray(smooth)),
+        }
     both = [(of(words["chosen"], key), of(fixed, key)) for key in data.keys]
     gains = [a - b for a, b in both if a is not None and b is not None]
     spent = [f["chosen"].seconds for f in found]
     sweeps = np.asarray([s["sweep"] for s in spent])
-    ranks = [_ranks(f, grid, row) for f, row in zip(found, table, strict=True)]
+    ranks = [(None, None)] * count
+    if data.grid:
+        ranks = [_ranks(f, grid, row) for f, row in zip(found, table, strict=True)]
     return {
         "set": name,
         "passband": __version__,
@@ -247,11 +266,11 @@ def summary(
         "unit": data.unit,
         "fixed scale": data.fixed,
         **{way: float(row.mean()) for way, row in rows.items() if row is not None},
-        "oracle": float(np.mean(smooth)),
-        "best of grid": float(best.mean()),
+        "oracle": oracle["oracle"],
+        "best of grid": oracle["best of grid"],
         "chosen over fixed": _mean(np.mean(gains, axis=0)),
         "chosen over fixed, by key": [float(g.mean()) for g in gains],
-        "chosen over oracle": _mean(np.mean(picked, axis=0) - np.asarray(smooth)),
+        "chosen over oracle": oracle["chosen over oracle"],
         "keys of the grid": len(tables),
         "oracle scales": list(tops),
         "words": words,
@@ -264,8 +283,8 @@ def summary(
             "compiling the sweep": max(s["compiling"] for s in spent),
             "one training": one,
         },
-        "trainings that a choice costs": float(np.median(sweeps)) / one,
-        "trainings that the longest choice costs": float(sweeps.max()) / one,
+        "trainings that a choice costs": one and float(np.median(sweeps)) / one,
+        "trainings that the longest choice costs": one and float(sweeps.max()) / one,
         "steps of one training": data.steps,
         "PFLOP of one training": pflop,
         "scales tried": [len(f["chosen"].sigmas) for f in found],
@@ -332,8 +351,9 @@ def table(folder: Path) -> str:
             f"{text(r['chosen over fixed'])} ({len(r['chosen over fixed, by key'])})",
             f"{text(r['chosen over oracle'])} ({r['keys of the grid']})",
             f"{text(spent['kernel'], 1)}, {spent['sweep']:.1f}, "
-            f"{spent['one training']:.1f}",
-            f"{r['trainings that a choice costs']:.1f} (at most {longest:.1f})",
+            f"{text(spent['one training'], 1)}",
+            f"{text(r['trainings that a choice costs'], 1)} "
+            f"(at most {text(longest, 1)})",
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -368,6 +388,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="sizes for a CPU")
     parser.add_argument("--recipe", choices=("modern", "paper"), default="modern")
     parser.add_argument("--kernel", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--few", action="store_true", help="choice and paper's alone")
     parser.add_argument("--json", type=Path, default=Path("tune"))
     parser.add_argument("--seconds", type=float, default=np.inf, help="for all sets")
     parser.add_argument("--table", type=Path)
@@ -384,8 +405,9 @@ def main() -> None:
         if left <= 0:
             break
         result = measure(
-            name, args.items, args.small, args.recipe, args.kernel, args.json, left
-        )
+            name, args.items, args.small, args.recipe, args.kernel and not args.few,
+            args.json, left, args.few,
+        )  # fmt: skip
         if result is not None:
             _write(path, result)
     print(table(args.json))

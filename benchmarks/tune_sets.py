@@ -268,6 +268,13 @@ def modern(name: str, data: Set, small: bool) -> Set:
     )
 
 
+def few(name: str, data: Set) -> Set:
+    """What says how a choice does beside the paper's scale, and nothing else."""
+    keys = data.keys[: 1 if name == "lego" else 2]
+    together = 1 if data.together == 1 else 2 * len(keys)
+    return dataclasses.replace(data, grid=(), grid_keys=0, keys=keys, together=together)
+
+
 def _with_prior(problem: Problem, weight: float) -> Problem:
     """The trials with the prior of the fit, as `kinds.prior` has them."""
     held: Any = problem.held

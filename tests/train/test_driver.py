@@ -1,5 +1,6 @@
 """One run: Adam by hand, frozen encodings, bad runs, resumed bits, hooks and stops."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +14,7 @@ from passband.train.driver import Config, Diverged, start, train
 from passband.train.optimisers import adam, sgd
 from passband.train.programs import chunk, program
 from passband.train.schedules import decaying_rate
+from passband.train.state import advance
 
 X = np.linspace(0, 1, 40, endpoint=False)[:, None]
 Y = np.sin(2 * np.pi * X) + 0.3 * np.cos(10 * np.pi * X)
@@ -194,6 +196,38 @@ def test_a_run_that_diverges_keeps_its_last_finite_state():
     assert (
         int(info.value.state.stopped) == info.value.step == int(info.value.state.step)
     )
+
+
+class _Root(RegressionTask):
+    """A loss of 0 whose gradient is not a number."""
+
+    def loss(self, field, key, step=0):
+        return jnp.sqrt(0 * super().loss(field, key, step))
+
+
+def test_a_gradient_that_is_no_number_is_noticed_though_the_loss_is_one():
+    task, state = _task(), start(_field(), Config(), key=jax.random.key(0))
+    root = _Root(task.coords, task.values, task.low, task.high)
+    assert float(root.loss(state.field, state.key)) == 0
+    after, loss = advance(root, state, adam(), state.step)
+    assert float(loss) == 0 and int(after.stopped) == 0
+    for a, b in zip(_leaves(after.field), _leaves(state.field), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_no_number_that_is_not_finite_is_taken():
+    def spoilt(updates, state, params=None):
+        del params
+        first, *others = updates.mlp.weights
+        first = first.at[1, 2].set(jnp.nan)
+        return eqx.tree_at(lambda u: u.mlp.weights, updates, (first, *others)), state
+
+    moves = optax.GradientTransformation(lambda params: (), spoilt)
+    state = start(_field(), Config(), key=jax.random.key(0), optimiser=moves)
+    after, _ = advance(_task(), state, moves, state.step)
+    before, first = (s.field.mlp.weights[0] for s in (state, after))
+    same = np.asarray(first == before)
+    assert np.isfinite(first).all() and same[1, 2] and not same.all()
 
 
 def test_the_callers_field_survives_donation():

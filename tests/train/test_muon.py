@@ -11,7 +11,7 @@ import optax
 import pytest
 from scipy.optimize import linprog
 
-from passband.ops.newton_schulz import iterate
+from passband.ops.newton_schulz import FORM, Form, _Cut, iterate
 from passband.train.muon import (
     FEW,
     FEWER,
@@ -129,10 +129,40 @@ def test_programs_of_a_hopper_gpu_take_any_norm_and_side(shape, size):
         assert 1e-4 < _apart(Y, _reference(W, FEW)) < 3e-3
 
 
-def test_one_turn_of_the_programs_is_nearer_than_bfloat16_and_tf32():
-    X = jax.random.normal(jax.random.key(0), (1, 128, 64))
+@pytest.mark.parametrize("shape", [(1, 128, 64), (1, 64, 128)])
+def test_one_turn_of_the_programs_is_nearer_than_bfloat16(shape):
+    X = jax.random.normal(jax.random.key(0), shape)
     found = iterate(X, FEW[:1], interpret=True)
-    assert _apart(found[0], _reference(X[0], FEW[:1])) < 1e-4
+    # 1.7e-5; by bfloat16 1.7e-3, and 9e-5 where X X^T is of X's upper half alone.
+    assert _apart(found[0], _reference(X[0], FEW[:1])) < 4e-5
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        Form((64, 64), (64, 64), 64, 64),
+        Form((32, 64), (64, 32), 128, 256),
+        Form((64, 32), (32, 64), 256, 64),
+    ],
+)
+@pytest.mark.parametrize("shape", [(2, 256, 128), (1, 128, 192)])
+def test_the_cut_of_the_programs_is_not_in_their_result(form, shape):
+    X = jax.random.normal(jax.random.key(0), shape)
+    found = iterate(X, FEW, form=form, interpret=True)
+    for Y, W in zip(found, X, strict=True):
+        assert _apart(Y, _reference(W, FEW)) < 3e-3
+
+
+@pytest.mark.parametrize("shape", [(1, 512, 256), (1, 1024, 512), (1, 576, 320)])
+def test_what_programs_ask_for_ahead_fits_on_the_chip(shape):
+    """The shared memory of a Hopper GPU's block is 227 KiB."""
+    cut, inner = _Cut(FORM.square, FORM, False), max(shape)
+    for cast, bits in ((False, 32), (True, 32), (False, 16)):
+        chunk = cut.chunk(inner, cast=cast)
+        assert inner % chunk == 0 and chunk >= 64
+        stages = cut.compiled(inner, chunk, bits).num_stages or 0
+        assert 2 <= stages <= inner // chunk + 1
+        assert stages * sum(cut.tile) * chunk * bits // 8 < 227 << 10
 
 
 @pytest.mark.parametrize(
@@ -166,7 +196,10 @@ def test_programs_take_stacks_and_leave_zeros():
 
 @pytest.mark.parametrize("shape", [(1, 512, 256), (1, 256, 512), (3, 256, 256)])
 @pytest.mark.parametrize("stacked", [False, True])
-def test_programs_are_nine_and_nothing_else_for_a_gpu(shape, stacked):
+@pytest.mark.filterwarnings("ignore:The Pallas Triton backend:DeprecationWarning")
+def test_programs_are_nine_for_a_gpu_and_what_joins_the_kernel_that_makes_x(
+    shape, stacked
+):
     def take(X):
         return iterate(X, FEW)
 
@@ -175,7 +208,9 @@ def test_programs_are_nine_and_nothing_else_for_a_gpu(shape, stacked):
         traced = jax.jit(jax.vmap(take) if stacked else take).trace(like)
         text = traced.lower(lowering_platforms=("cuda",)).as_text()
     assert text.count("@__gpu$xla.gpu.triton") == 9
-    assert not re.search(r"stablehlo\.(?!custom_call)", text)
+    # No sum, no norm, no transpose: each would be a kernel of its own.
+    others = set(re.findall(r"stablehlo\.(\w+)", text)) - {"custom_call"}
+    assert others == {"reduce_precision", "convert", "subtract"}
 
 
 def _a_gpu() -> contextlib.AbstractContextManager:

@@ -53,8 +53,10 @@ def advance(
     """One step of gradient descent.
 
     A run whose loss or gradient is not finite stays at its last finite state from then
-    on, by a select, so that its neighbours in a population are not touched. The batch
-    key comes from the step's number: a resumed run draws what it would have drawn.
+    on, by a select, so that its neighbours in a population are not touched (`telling`
+    says by what it is noticed; no number that is not finite is taken in any case). The
+    batch key comes from the step's number: a resumed run draws what it would have
+    drawn.
 
     Members take the step side by side, on the same batch, each by its own loss and its
     own gradient; if one of them is not finite, all stay.
@@ -81,7 +83,7 @@ def advance(
         loss, grads = jax.value_and_grad(loss_of)(params)
         if axis is not None:
             loss, grads = jax.lax.pmean((loss, grads), axis)
-        square = sum(jnp.vdot(g, g) for g in jax.tree.leaves(grads))
+        square = sum(jnp.vdot(g, g) for g in telling(grads))
         finite = jnp.isfinite(loss) & jnp.isfinite(square)
         updates, moments = optimiser.update(grads, moments, params)
         moved = jax.tree.map(lambda p, u: p + scale * u, params, updates)
@@ -92,6 +94,8 @@ def advance(
     alive = (state.stopped < 0) & jnp.all(finite)
 
     def keep(new, old):
+        if jnp.issubdtype(new.dtype, jnp.inexact):
+            return jnp.where(alive & jnp.isfinite(new), new, old)
         return jnp.where(alive, new, old)
 
     stepped = eqx.combine(jax.tree.map(keep, moved, params), fixed)
@@ -106,3 +110,15 @@ def advance(
         ),
         loss,
     )
+
+
+def telling(grads: Field) -> list[Array]:
+    """The parts of a gradient that tell whether all of it is finite.
+
+    A layer's weight gradient is the product of its inputs and of what reaches its sums,
+    and its bias gradient is the sum of the latter: if that is finite and the loss is,
+    so is the product. On a GPU the first layer's weight gradient is the last number of
+    a step, and a norm of it would be two kernels that the next step waits for.
+    """
+    others = eqx.tree_at(lambda field: field.mlp.weights, grads, ())
+    return jax.tree.leaves(others)
