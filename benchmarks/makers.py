@@ -1,6 +1,7 @@
 """A training step by who makes its layers: Mosaic GPU, Triton, and XLA by itself.
 
-    python benchmarks/makers.py --json FILE [--only image,stack,scene,mri] [--small]
+    python benchmarks/makers.py --json FILE [--only image,stack,scene,mri]
+                                [--by mosaic,triton] [--small]
 
 First the gradients of one image network by each, beside those of float32. Then steps of
 Adam, in turns, medians of 7: the image network alone and 16 stacked (65,536 points a
@@ -64,11 +65,11 @@ def gradients(points: int, precision: Precision) -> list[jax.Array]:
     return [g for g in jax.tree.leaves(slopes(params)) if g is not None]
 
 
-def errors(points: int) -> dict[str, float]:
+def errors(points: int, makers: list[str]) -> dict[str, float]:
     """Of each maker's gradients: the largest of |g - g32| / |g32| over the layers."""
     exact = gradients(points, Precision.FLOAT32)
     found = {}
-    for maker in MAKERS:
+    for maker in makers:
         with made_by(maker):
             ours = gradients(points, Precision.BFLOAT16)
         pairs = zip(ours, exact, strict=True)
@@ -81,9 +82,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--only", default="image,stack,scene,mri")
+    parser.add_argument("--by", default=",".join(MAKERS))
     parser.add_argument("--small", action="store_true")
     asked = parser.parse_args()
-    small, moves = asked.small, adam()
+    small, moves, makers = asked.small, adam(), asked.by.split(",")
     step_profile.STEPS = 2 if small else 200  # so many that a call's own time is lost
     cases: dict[str, Callable[[], Any]] = {
         "image": lambda: step_profile.image(small, moves),
@@ -93,15 +95,15 @@ def main() -> None:
     }
     found: dict[str, Any] = {
         "passband": __version__, "jax": jax.__version__, "device": device_name(),
-        "errors": errors(4096 if small else 65_536), "us": {},
+        "errors": errors(4096 if small else 65_536, makers), "us": {},
     }  # fmt: skip
     print(found, flush=True)
     for name in asked.only.split(","):
         calls = {}
-        for maker in MAKERS:
+        for maker in makers:
             with made_by(maker):
                 calls[maker] = cases[name]()
-        taken: dict[str, list[float]] = {maker: [] for maker in MAKERS}
+        taken: dict[str, list[float]] = {maker: [] for maker in makers}
         for _ in range(7):
             for maker, call in calls.items():
                 begun = time.perf_counter()

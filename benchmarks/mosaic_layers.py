@@ -4,9 +4,10 @@
     python benchmarks/mosaic_layers.py --interpret
 
 Every program first multiplies integers, which must come out exact, with one NaN that
-must not be lost. Then it is timed, for 65,536 points alone and for 16 networks stacked
-by `vmap`: two sets of inputs in turns, so that none of them waits in the cache, `CALLS`
-calls one after the other in one compiled function, launches of it in a row; the
+must not be lost; features and the layer behind them may be off by a rounding. Then it
+is timed, as the fused step calls it, for 65,536 points alone and for 16 networks
+stacked by `vmap`: two sets of inputs in turns, so that none of them waits in the cache,
+`CALLS` calls one after the other in one compiled function, launches of it in a row; the
 median of `REPEATS`. Where sums over points come in parts, their sum is left out unless
 a row says otherwise. Each kind of layer runs in a process of its own with a time limit:
 a program that fails, hangs or takes the device down costs its own rows only.
@@ -29,11 +30,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import mosaic_joined as joined
-import mosaic_tiles as mosaic
 from jax import lax
 
 from passband.ops import fused_tiles as triton
+from passband.ops import mosaic_first, mosaic_joined
+from passband.ops import mosaic_tiles as mosaic
 
 POINTS, FEATURES, WIDTH, LANES, STACK = 65_536, 512, 256, triton.LANES, 16
 CALLS, LAUNCHES, REPEATS = 10, 8, 7
@@ -50,11 +51,19 @@ class Layer(NamedTuple):
     exact: Timed
     gigaflop: float
     mosaic: Timed
-    tilings: list[dict[str, int]]
-    stacked: list[dict[str, int]]
-    triton: dict[str, Timed]
+    alone: dict[str, Any]
+    stacked: dict[str, Any]
+    triton: Timed
     parts: bool = False
     """Whether sums over points come in parts, one for each program."""
+    encodes: bool = False
+    """Whether it makes features, which no two makers round the same."""
+    sizes: tuple[dict[str, Any], ...] = ({},)
+    """Coordinates and features, where others than 2 and 512 are interpreted too."""
+
+    @property
+    def wrong(self) -> Timed:
+        return encoded_wrong if self.encodes else wrong
 
 
 def relu(y: jax.Array) -> jax.Array:
@@ -74,10 +83,6 @@ def back(g, W, h):
     return d.astype(jnp.bfloat16), jnp.sum(d, axis=0), product(h.T, g)
 
 
-def gradient(x, g):
-    return product(x.T, g)
-
-
 def dense_outputs(x, W, b, V):
     h = dense(x, W, b)
     return h, product(h, V.T)
@@ -88,6 +93,21 @@ def back_outputs(e, V, k, W, h):
     return *back(g, W, h), dc, dV
 
 
+def dense_encoded(coords, frequencies, W, b):
+    x = features(coords, frequencies)[0].astype(jnp.bfloat16)
+    return x, dense(x, W, b)
+
+
+def features(coords, frequencies):
+    """Features in float32, and by how much a float32 phase can be off."""
+    terms = coords[..., :, :, None] * frequencies[..., :, None, :]
+    turns = jnp.sum(terms, axis=-3)
+    r = (2 * jnp.pi) * (turns - jnp.round(turns))
+    off = 2 * jnp.pi * 2.0**-22 * jnp.sum(jnp.abs(terms), axis=-3) + 1e-6
+    x = jnp.concatenate([jnp.sin(r), jnp.cos(r)], axis=-1)
+    return x, jnp.concatenate([off, off], axis=-1)
+
+
 def triton_outputs(x, W, b, V):
     h = triton.dense(x, W, b, tiles=8)
     return h, product(h, V.T)
@@ -96,6 +116,11 @@ def triton_outputs(x, W, b, V):
 def triton_back_outputs(e, V, k, W, h):
     g, dc, dV = triton.back(e, V, k, tiles=8)
     return *triton.back(g, W, h, tiles=16), dc, dV
+
+
+def triton_encoded(coords, frequencies, W, b):
+    x = triton.features(coords, frequencies)
+    return x, triton.dense_first(x, W, b)
 
 
 def summed(f: Timed) -> Timed:
@@ -111,88 +136,85 @@ def summed(f: Timed) -> Timed:
     return whole
 
 
-def tilings(*rows: str) -> list[dict[str, int]]:
-    """`programs columns chunk slots`, or programs and slots alone, and `multicast`."""
-    every = []
-    for row in rows:
-        *values, last = row.split()
-        shared = {"multicast": True} if last == "multicast" else {}
-        values += [] if shared else [last]
-        names = ("programs", "slots")
-        if len(values) > 2:
-            names = ("programs", "columns", "chunk", "slots")
-        every.append(dict(zip(names, map(int, values), strict=True)) | shared)
-    return every
-
-
-def spelled(tiling: dict[str, int]) -> str:
+def spelled(words: dict[str, Any]) -> str:
     return ", ".join(
-        name if value is True else f"{value} {name}" for name, value in tiling.items()
+        name if value is True else f"{value} {name}" for name, value in words.items()
     )
 
 
 def layers() -> dict[str, Layer]:
     forward = 2e-9 * POINTS * WIDTH
+    every, half = {"programs": 132}, {"programs": 66}
+    stacked = {"programs": 33}
     return {
-        "back": Layer(
-            ("g", "W", "h"), back, 2 * forward * WIDTH, mosaic.back,
-            tilings("66 3", "66 3 multicast", "66 2"),
-            tilings("33 3", "33 3 multicast", "66 3"),
-            {"16 tiles": functools.partial(triton.back, tiles=16)}, True,
-        ),
         "dense": Layer(
-            ("x", "W", "b"), dense, forward * WIDTH, mosaic.dense,
-            tilings("132 256 64 6", "132 256 128 3", "66 128 64 10 multicast"),
-            tilings("33 256 64 6", "132 256 64 6", "33 128 64 10 multicast"),
-            {"8 tiles": functools.partial(triton.dense, tiles=8)},
+            ("x", "W", "b"), dense, forward * WIDTH,
+            mosaic.dense, every, stacked,
+            functools.partial(triton.dense, tiles=8),
         ),
         "dense_first": Layer(
-            ("features", "W_first", "b"), dense, forward * FEATURES, mosaic.dense,
-            tilings("66 128 64 6", "66 128 64 6 multicast", "66 128 128 3"),
-            tilings("33 128 64 6", "33 128 64 6 multicast", "66 128 64 6"),
-            {"": triton.dense_first},
-        ),
-        "back_outputs": Layer(
-            ("e", "V", "k", "W", "h"), back_outputs, 2 * forward * (WIDTH + LANES),
-            joined.back_outputs,
-            tilings("66 3", "66 2"), tilings("33 3", "33 2"),
-            {"8 and 16 tiles": triton_back_outputs}, True,
+            ("features", "W_first", "b"), dense, forward * FEATURES,
+            mosaic.dense, half, stacked, triton.dense_first,
         ),
         "dense_outputs": Layer(
             ("x", "W", "b", "V_turned"), dense_outputs, forward * (WIDTH + LANES),
-            mosaic.dense_outputs,
-            [{"programs": 132, "chunk": 64, "slots": 5}],
-            [{"programs": 33, "chunk": 64, "slots": 5}],
-            {"8 tiles, and a product": triton_outputs},
+            mosaic.dense_outputs, every, stacked, triton_outputs,
         ),
-        "gradient": Layer(
-            ("features", "g"), gradient, forward * FEATURES, mosaic.gradient,
-            tilings("33 4", "33 3"), tilings("33 4", "8 4"), {}, True,
+        "dense_encoded": Layer(
+            ("coords", "frequencies", "W_first", "b"), dense_encoded,
+            forward * FEATURES, mosaic_first.dense_encoded, half, stacked,
+            triton_encoded, encodes=True,
+            sizes=({}, {"dims": 1, "features": 256}, {"dims": 3}),
+        ),
+        "back": Layer(
+            ("g", "W", "h"), back, 2 * forward * WIDTH,
+            mosaic.back, half, stacked | {"multicast": True},
+            functools.partial(triton.back, tiles=16), parts=True,
+        ),
+        "back_outputs": Layer(
+            ("e", "V", "k", "W", "h"), back_outputs, 2 * forward * (WIDTH + LANES),
+            mosaic_joined.back_outputs, half, stacked, triton_back_outputs, parts=True,
         ),
     }  # fmt: skip
 
 
-def shapes(n: int) -> dict[str, tuple[int, ...]]:
+def shapes(n: int, dims: int, features: int) -> dict[str, tuple[int, ...]]:
     return {
-        "x": (n, WIDTH), "h": (n, WIDTH), "g": (n, WIDTH), "features": (n, FEATURES),
-        "k": (n, WIDTH), "e": (n, LANES), "V": (WIDTH, LANES),
-        "V_turned": (LANES, WIDTH), "W": (WIDTH, WIDTH), "W_first": (FEATURES, WIDTH),
-        "b": (WIDTH,),
+        "x": (n, WIDTH), "h": (n, WIDTH), "g": (n, WIDTH), "k": (n, WIDTH),
+        "e": (n, LANES), "V": (WIDTH, LANES), "V_turned": (LANES, WIDTH),
+        "W": (WIDTH, WIDTH), "W_first": (features, WIDTH), "b": (WIDTH,),
+        "features": (n, features), "coords": (dims, n),
+        "frequencies": (dims, features // 2),
     }  # fmt: skip
 
 
-def drawn(layer: Layer, n: int, seed: int, stack: int = 0, whole: bool = True):
-    """Inputs of a layer: whole numbers from -1 to 1, or normal ones."""
+def drawn(
+    layer: Layer,
+    n: int,
+    seed: int,
+    stack: int = 0,
+    whole: bool = True,
+    dims: int = 2,
+    features: int = FEATURES,
+) -> list[jax.Array]:
+    """Inputs of a layer: whole numbers from -1 to 1, or normal ones; coordinates from
+    0 to 1 and the paper's frequencies (scale 10)."""
     keys = jax.random.split(jax.random.key(seed), len(layer.inputs))
     arrays = []
     for name, key in zip(layer.inputs, keys, strict=True):
-        shape = (stack, *shapes(n)[name]) if stack else shapes(n)[name]
-        if whole:
+        shape = shapes(n, dims, features)[name]
+        shape = (stack, *shape) if stack else shape
+        if name == "coords":
+            array = jax.random.uniform(key, shape)
+        elif name == "frequencies":
+            array = 10 * jax.random.normal(key, shape)
+        elif whole and not layer.encodes:
             array = jax.random.randint(key, shape, -1, 2).astype(jnp.float32)
         else:
             array = jax.random.normal(key, shape) / (8 if name[0] in "VW" else 1)
         array = relu(array) if name in "hk" else array
-        arrays.append(array if name == "b" else array.astype(jnp.bfloat16))
+        full = name in ("b", "coords", "frequencies")
+        arrays.append(array if full else array.astype(jnp.bfloat16))
     return arrays
 
 
@@ -206,6 +228,37 @@ def wrong(f: Timed, exact: Timed, arguments: list[jax.Array]) -> str:
             if missed := int(jnp.sum(~same)):
                 return f"{what}: {missed} of {same.size} wrong in output {i}"
     return ""
+
+
+def encoded_wrong(f: Timed, _: Timed, arguments: list[jax.Array]) -> str:
+    """The same of features, judged by `apart`, and of the layer behind them."""
+    coords, *others = arguments
+    x, h = f(*arguments)
+    bad_x, bad_h = map(int, apart(x, h, *arguments))
+    if bad_x or bad_h:
+        return f"{bad_x} of {x.size} features and {bad_h} of {h.size} of h are off"
+    rows = int(spoilt(x, h, *f(coords.at[..., 0, 5].set(jnp.nan), *others)))
+    return f"NaN: {rows} rows wrong" if rows else ""
+
+
+@jax.jit
+def apart(x, h, coords, frequencies, W, b):
+    """How many numbers are further off than a rounding: of x, and of h given x."""
+    want, off = features(coords, frequencies)
+    bad_x = ~(jnp.abs(x - want) <= 2.0**-8 * jnp.abs(want) + off)
+    y = jnp.matmul(x, W, preferred_element_type=jnp.float32)
+    want = relu(y + b[..., None, :])
+    off = 1e-4 * jnp.sqrt(jnp.mean(jnp.square(want)))
+    bad_h = ~(jnp.abs(h - want) <= 2.0**-8 * want + off)
+    return jnp.sum(bad_x), jnp.sum(bad_h)
+
+
+@jax.jit
+def spoilt(x, h, x_nan, h_nan):
+    """How many rows a NaN in point 5 changes besides that point, or not there."""
+    same = jnp.all(x == x_nan, axis=-1) & jnp.all(h == h_nan, axis=-1)
+    lost = ~(jnp.isnan(x_nan[..., 5, :]).all() & jnp.isnan(h_nan[..., 5, :]).all())
+    return jnp.sum(~same.at[..., 5].set(True)) + lost
 
 
 def microseconds(f: Timed, sets: list[list[jax.Array]], calls: int) -> float:
@@ -230,47 +283,35 @@ def in_a_row(f: Timed, calls: int, sets: list[list[jax.Array]]) -> list[Any]:
     return outs
 
 
-def candidates(layer: Layer, stack: int) -> Iterator[tuple[str, str, Timed, Timed]]:
-    """Who makes a layer and how: what is checked and what is timed."""
-    parts = layer.parts
-    for tiling in layer.stacked if stack else layer.tilings:
-        f = functools.partial(layer.mosaic, **tiling)
-        how = spelled(tiling)
-        yield "mosaic", how, summed(f) if parts else f, f
-    for how, f in layer.triton.items():
-        yield "triton", how, summed(f) if parts else f, f
-    yield "xla", "", layer.exact, layer.exact
-    if parts:
-        tiling = (layer.stacked if stack else layer.tilings)[0]
-        f = summed(functools.partial(layer.mosaic, **tiling))
-        yield "mosaic", "the first, with its sums", f, f
-        for how, g in layer.triton.items():
-            yield "triton", f"{how}, with its sums", summed(g), summed(g)
+def candidates(layer: Layer, stack: int) -> Iterator[tuple[str, str, Timed]]:
+    """Who makes a layer, and how."""
+    words = layer.stacked if stack else layer.alone
+    f = functools.partial(layer.mosaic, **words)
+    yield "mosaic", spelled(words), f
+    yield "triton", "", layer.triton
+    yield "xla", "", layer.exact
+    if layer.parts:
+        yield "mosaic", "with its sums", summed(f)
+        yield "triton", "with its sums", summed(layer.triton)
 
 
 def measured(name: str, note: Callable[[dict[str, Any]], None]) -> None:
     layer = layers()[name]
-    # A program that hangs takes all after it along: those with a cluster come last.
-    for late, stack in ((False, 0), (False, STACK), (True, 0), (True, STACK)):
-        every = [
-            candidate
-            for candidate in candidates(layer, stack)
-            if ("multicast" in candidate[1]) == late
-        ]
-        if not every:
-            continue
+    for stack in (0, STACK):
         sets = [drawn(layer, POINTS, seed, stack) for seed in (0, 1)]
         exact = jax.jit(jax.vmap(layer.exact) if stack else layer.exact)
-        for maker, how, right, timed in every:
+        for maker, how, f in candidates(layer, stack):
+            whole = not layer.parts or maker == "xla" or "sums" in how
+            right = f if whole else summed(f)
             if stack:
-                right, timed = jax.vmap(right), jax.vmap(timed)
+                right, f = jax.vmap(right), jax.vmap(f)
             row: dict[str, Any] = {
                 "layer": name, "networks": stack or 1, "by": maker, "how": how,
                 "device": jax.devices()[0].device_kind,
             }  # fmt: skip
             try:
-                row["wrong"] = wrong(jax.jit(right), exact, sets[0])
-                each = microseconds(timed, sets, 4 if stack else CALLS) / (stack or 1)
+                row["wrong"] = layer.wrong(jax.jit(right), exact, sets[0])
+                each = microseconds(f, sets, 4 if stack else CALLS) / (stack or 1)
                 row["us"] = each
                 row["tflops"] = layer.gigaflop / each * 1e3
             except Exception as error:  # any: the other rows are worth having
@@ -279,7 +320,7 @@ def measured(name: str, note: Callable[[dict[str, Any]], None]) -> None:
 
 
 def line(row: dict[str, Any]) -> str:
-    head = f"{row['layer']:12} {row['networks']:3} {row['by']:7}"
+    head = f"{row['layer']:13} {row['networks']:3} {row['by']:7}"
     if "us" not in row:
         return f"{head} {row.get('failed', '')}  {row['how']}"
     said = f"  WRONG {row['wrong']}" if row["wrong"] else ""
@@ -321,7 +362,7 @@ def in_processes(names: list[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def interpreted(names: list[str], multicast: bool = False) -> dict[str, str]:
+def interpreted(names: list[str]) -> dict[str, str]:
     """What is wrong with each program, run by JAX's interpreter on a CPU.
 
     Those with `multicast` hang where XLA has fewer threads than two programs.
@@ -329,16 +370,18 @@ def interpreted(names: list[str], multicast: bool = False) -> dict[str, str]:
     said = {}
     for name in names:
         layer = layers()[name]
-        for tiling in layer.tilings:
-            if "multicast" in tiling and not multicast:
-                continue
-            few = tiling | {"programs": 2}
-            f = functools.partial(layer.mosaic, **few, interpret=True)
+        kinds = [words | {"programs": 2} for words in (layer.alone, layer.stacked)]
+        for words in kinds[: 1 + (kinds[0] != kinds[1])]:
+            f = functools.partial(layer.mosaic, **words, interpret=True)
             f = summed(f) if layer.parts else f
-            how = f"{name}: {spelled(few)}"
-            said[how] = wrong(f, layer.exact, drawn(layer, 7 * mosaic.ROWS, 0))
-            said[how] += off(f, layer.exact, drawn(layer, 5 * mosaic.ROWS, 1, 0, False))
-            said[how] += "a race" if races() else ""
+            for size in layer.sizes:
+                how = f"{name}: {spelled(words | size)}"
+                whole = drawn(layer, 7 * mosaic.ROWS, 0, **size)
+                said[how] = layer.wrong(f, layer.exact, whole)
+                if not layer.encodes:
+                    normal = drawn(layer, 5 * mosaic.ROWS, 1, whole=False)
+                    said[how] += off(f, layer.exact, normal)
+                said[how] += "a race" if races() else ""
     return said
 
 
@@ -376,8 +419,9 @@ def main() -> None:
     if asked.interpret:
         jax.config.update("jax_platforms", "cpu")
         os.environ["NPROC"] = "16"  # XLA's threads
-        for name, said in interpreted(names, multicast=True).items():
-            print(f"{said or 'right':8} {name}")
+        for name in names:
+            for how, said in interpreted([name]).items():
+                print(f"{said or 'right':8} {how}", flush=True)
         return
     found = {"jax": jax.__version__, "points": POINTS, "rows": in_processes(names)}
     print()

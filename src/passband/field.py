@@ -122,11 +122,16 @@ class Field(eqx.Module):
             )
         return OUTPUTS[self.output](self.mlp(self.encoding(v), self.precision))
 
-    def batch(self, coords: Any) -> Float[Array, "n c"]:
-        """All points at once, (n, d) -> (n, c): what a matrix unit wants."""
-        return leaking(self.output, self.logits(coords), self.leak)
+    def batch(self, coords: Any, *, still: bool = False) -> Float[Array, "n c"]:
+        """All points at once, (n, d) -> (n, c): what a matrix unit wants.
 
-    def logits(self, coords: Any) -> Float[Array, "n c"]:
+        Args:
+            still: the same points come again with the next step of a training: their
+                features are made apart, where a compiler can keep them.
+        """
+        return leaking(self.output, self.logits(coords, still=still), self.leak)
+
+    def logits(self, coords: Any, *, still: bool = False) -> Float[Array, "n c"]:
         """All points at once, (n, d) -> (n, c), before the output activation."""
         encoding, coords = self.encoding, as_points("coords", coords)
         if coords.ndim != 2 or coords.shape[1] != encoding.dims:
@@ -139,7 +144,7 @@ class Field(eqx.Module):
                 return fused_mlp(x, weights, biases)
             if isinstance(encoding, FourierFeatures) and not self.trains:
                 B, a = encoding.held()
-                return fused_field(coords, B, a, weights, biases)
+                return fused_field(coords, B, a, weights, biases, still=still)
         return self.mlp(jax.vmap(encoding)(coords), self.precision)
 
     def predict(

@@ -41,13 +41,15 @@ class Members(Field):
         """The value of one point, (d,) -> (c,)."""
         return jnp.mean(jax.vmap(lambda field: field(v))(self.networks), axis=0)
 
-    def batch(self, coords: Any) -> Float[Array, "n c"]:
+    def batch(self, coords: Any, *, still: bool = False) -> Float[Array, "n c"]:
         """All points at once, (n, d) -> (n, c), one member after the other."""
+        del still  # what it says is of training, where members are side by side
         seen = jax.lax.map(lambda field: field.batch(coords), self.networks)
         return jnp.mean(seen, axis=0)
 
-    def logits(self, coords: Any) -> Float[Array, "n c"]:
+    def logits(self, coords: Any, *, still: bool = False) -> Float[Array, "n c"]:
         """What gives the mean when the output activation is applied to it."""
+        del still
         seen = jax.lax.map(lambda field: field.logits(coords), self.networks)
         return MEANS[self.output](seen)
 

@@ -104,6 +104,14 @@ def test_a_few_inputs_are_those_of_the_textbook(n, layers, width):
         assert relative(mine, want) < 1.5 * relative(plainly, want) + 2e-3
 
 
+def test_points_that_stay_give_what_points_that_move_give():
+    arguments = network(256, 2, 128, 256, 3, 3)
+    stay = functools.partial(interpreted, still=True)
+    pairs = (outputs_and_gradients(f, arguments) for f in (stay, interpreted))
+    for x, y in zip(*pairs, strict=True):
+        assert relative(x, y) < 1e-3
+
+
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_features_are_sines_and_cosines(d):
     rng = np.random.default_rng(d)
@@ -130,7 +138,8 @@ def test_runs_stack(width, m):
     both = jax.jit(jax.vmap(jax.grad(slope)))(stacked[3], stacked)
     for k, run in enumerate((one, two)):
         for x, y in zip(both, grad(run[3], run), strict=True):
-            np.testing.assert_allclose(x[k], y, rtol=1e-4, atol=1e-4)
+            # A sine that rounds the other way is one of bfloat16.
+            assert relative(np.asarray(x[k]), np.asarray(y)) < 1e-3
 
 
 def test_nan_is_not_hidden():
@@ -187,9 +196,9 @@ def test_a_field_takes_the_fused_path_where_it_fits(monkeypatch):
     exact = field("gaussian:3,m=16").batch(coords)
     calls = []
 
-    def recorded(*arguments):
+    def recorded(*arguments, still):
         calls.append(arguments)
-        return interpreted(*arguments)
+        return interpreted(*arguments, still=still)
 
     monkeypatch.setattr(passband.field, "fits", lambda *_: True)
     monkeypatch.setattr(passband.field, "fused_field", recorded)

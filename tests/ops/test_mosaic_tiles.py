@@ -1,5 +1,5 @@
-"""Programs of benchmarks/mosaic_tiles.py and mosaic_joined.py, run by JAX's interpreter
-of Mosaic GPU, with its detection of races."""
+"""Programs of `mosaic_tiles`, `mosaic_joined` and `mosaic_first`, run by JAX's
+interpreter of Mosaic GPU, with its detection of races."""
 
 import importlib
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.mark.parametrize(
     "layer",
-    ["dense", "dense_first", "dense_outputs", "back", "back_outputs", "gradient"],
+    ["dense", "dense_first", "dense_outputs", "dense_encoded", "back", "back_outputs"],
 )
 def test_layers_are_exact_and_without_races(layer, monkeypatch):
     """Integers exactly, a NaN where it belongs, normal numbers to a rounding."""

@@ -11,22 +11,22 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, BFloat16, Float, Float32
 
-from . import fused_tiles as triton
 from . import mosaic_tiles as op
+from .fused_tiles import LANES, features
+from .mosaic_first import dense_encoded
 from .mosaic_joined import back_outputs
 
 MULTIPROCESSORS = 132
 """Of an H100 or H200."""
 WIDTH = 256
-LANES = triton.LANES
-ON_CHIP = 256 * 256
-"""Weights that a program holds."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ByMosaic:
     """Two hidden layers or more of 256 units, behind up to 512 features."""
 
+    still: bool = False
+    """Whether the same points come again: features are made apart, to be kept."""
     interpret: bool = False
     rows = op.ROWS
 
@@ -38,8 +38,10 @@ class ByMosaic:
         b: Float32[Array, " w"],
     ) -> tuple[BFloat16[Array, "n f"], BFloat16[Array, "n w"]]:
         """Features and the layer behind them."""
-        x = triton.features(coords, frequencies, interpret=self.interpret)
-        return x, self._dense(x, W, b)
+        if self.still:
+            x = features(coords, frequencies, interpret=self.interpret)
+            return x, self._filling(op.dense, W.shape[0] // WIDTH)(x, W, b)
+        return self._filling(dense_encoded, 2)(coords, frequencies, W, b)
 
     def rest(
         self,
@@ -51,7 +53,7 @@ class ByMosaic:
         hidden = [h]
         *between, last, outputs = weights
         for W, b in zip(between, biases, strict=False):
-            hidden.append(self._dense(hidden[-1], W, b))
+            hidden.append(self._filling(op.dense, 1)(hidden[-1], W, b))
         V = jnp.pad(outputs.T, ((0, LANES - outputs.shape[1]), (0, 0)))
         h, out = self._filling(op.dense_outputs, 1)(hidden[-1], last, biases[-2], V)
         return out[:, : outputs.shape[1]], (*hidden, h)
@@ -76,19 +78,16 @@ class ByMosaic:
         db, dW, dc, dV = (jnp.sum(part, axis=0) for part in parts)
         matrices, biases = [dV[:, : V.shape[1]], dW], [dc, db]
         for W, h in zip(before[::-1], below[::-1], strict=True):
-            d, db, dW = self._filling(op.back, 2)(d, W, h)
+            d, db, dW = self._filling(op.back, 2, multicast=True)(d, W, h)
             biases.append(jnp.sum(db, axis=0))
             matrices.append(jnp.sum(dW, axis=0))
         return d, matrices[::-1], biases[::-1]
 
-    def _dense(self, x: Array, W: Array, b: Array) -> Array:
-        columns = ON_CHIP // W.shape[0]
-        dense = functools.partial(op.dense, columns=min(columns, WIDTH))
-        return self._filling(dense, max(1, WIDTH // columns))(x, W, b)
-
-    def _filling(self, program: Callable[..., Any], parts: int) -> Callable[..., Any]:
+    def _filling(
+        self, program: Callable[..., Any], parts: int, **stack: Any
+    ) -> Callable[..., Any]:
         """A program as often as multiprocessors can run it at a time, or a multiple of
-        that where networks are stacked."""
+        that where networks are stacked, which it is told by the words of `stack`."""
         program = functools.partial(program, interpret=self.interpret)
         room = 2 if self.interpret else MULTIPROCESSORS // parts
 
@@ -98,9 +97,8 @@ class ByMosaic:
 
         @filling.def_vmap
         def stacked(networks, batched, *arrays):
-            share = functools.partial(
-                program, programs=room // math.gcd(room, networks)
-            )
+            programs = room // math.gcd(room, networks)
+            share = functools.partial(program, programs=programs, **stack)
             axes = [0 if own else None for own in batched]
             out = jax.vmap(share, in_axes=axes)(*arrays)
             return out, jax.tree.map(lambda _: True, out)

@@ -74,6 +74,7 @@ def fused_field(
     weights: Sequence[Float[Array, "_ _"]],
     biases: Sequence[Float[Array, " _"]],
     *,
+    still: bool = False,
     interpret: bool = False,
 ) -> Float[Array, "n c"]:
     r"""`mlp` of $[a \sin 2\pi B v, a \cos 2\pi B v]$, phase and output in float32.
@@ -92,7 +93,7 @@ def fused_field(
     """
     n, m, width = coords.shape[0], amplitudes.shape[0], weights[0].shape[1]
     more_features = (0, -m % (CHUNK // 2))
-    layers = _layers(n, weights, 2 * (m + more_features[1]), interpret)
+    layers = _layers(n, weights, 2 * (m + more_features[1]), interpret, still)
     # The amplitudes ride on the weights, and features stay plain sines and cosines.
     W = weights[0].reshape(2, m, width) * amplitudes[:, None]
     W = jnp.pad(W, ((0, 0), more_features, (0, 0))).reshape(-1, width)
@@ -127,13 +128,19 @@ def mosaic() -> bool:
     return oldest <= jax.__version_info__ < next_one
 
 
-def _layers(n: int, weights: Sequence[Array], features: int, interpret: bool) -> Any:
+def _layers(
+    n: int,
+    weights: Sequence[Array],
+    features: int,
+    interpret: bool,
+    still: bool = False,
+) -> Any:
     """Who makes the layers of n points."""
     if mosaic():
         from .by_mosaic import ByMosaic, takes
 
         if takes(weights, features):
-            return ByMosaic(interpret)
+            return ByMosaic(still, interpret)
     from .by_triton import ByTriton
 
     return ByTriton.of(n, interpret=interpret)

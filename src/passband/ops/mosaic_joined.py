@@ -11,13 +11,12 @@ from jax.experimental import pallas as pl
 from jaxtyping import Array, BFloat16, Float32
 
 from .mosaic_tiles import (
-    FEW,
     FULL,
     HALF,
-    MANY,
     ROWS,
     WORKERS,
     call,
+    chunk,
     columns_of,
     dealt,
     finish,
@@ -25,12 +24,14 @@ from .mosaic_tiles import (
     nothing,
     on_chip,
     plgpu,
-    stream,
     turned,
 )
 
-EARLY = 2
-"""Slots of what a tile needs first and not for long."""
+BLOCKS = 4
+"""Columns of k by the warp group that makes g: 64 at a time."""
+MAKES, MULTIPLIES = 104, 200
+"""Registers of a thread that makes g and of one that multiplies: 104 + 2 * 200 is what
+three warp groups start with."""
 
 
 def back_outputs(
@@ -42,6 +43,7 @@ def back_outputs(
     *,
     programs: int,
     slots: int = 3,
+    h_slots: int = 3,
     interpret: bool = False,
 ) -> tuple[
     BFloat16[Array, "n w"],
@@ -53,152 +55,185 @@ def back_outputs(
     """Back through the output layer, the ReLU k and the layer before it to the ReLU h.
 
     With `g = (e @ V.T) * (k > 0)` in bfloat16, this gives `back(g, W, h)`, and in parts
-    the sum of g over the points and `k.T @ e`. A program has all of g: each warp group
-    makes half of it, written over k, and both wait until it is whole.
+    the sum of g over the points and `k.T @ e`. The warp group that copies makes the
+    next tile's g, over k, while two multiply this one's. It also has the two sums, for
+    half of the columns of k: two programs share the points of a part.
+
+    k and h have slots of their own: those of k are free once multiplied, those of h
+    once d has been copied out from there, which is waited for in the next tile.
     """
     (n, width), (last, channels) = h.shape, V.shape
     if width != 2 * WORKERS * ROWS or last != width:
         raise ValueError(f"`h` and `k` are {width} and {last} wide, but must be 256")
 
     def back_joined(
-        e_ref,
-        f_ref,
-        v_ref,
-        k_ref,
-        w_ref,
-        h_ref,
-        d_ref,
-        db_ref,
-        dw_ref,
-        dc_ref,
-        dv_ref,
-        at,
+        e_ref, v_ref, k_ref, w_ref, h_ref, d_ref, db_ref, dw_ref, dc_ref, dv_ref, at
     ):
         program, worker = lax.axis_index("program"), lax.axis_index("worker")
         part = lax.axis_index("part")
         share, rows = dealt(n, programs)
 
-        def half(which):
-            """Of a warp group's 128 columns of k: first those it has the sums of."""
-            own = part if which == 0 else 1 - part
-            return pl.ds((2 * worker + own) * ROWS, ROWS)
+        def block(i):
+            """Columns of k: of the last two blocks, a program has the sums."""
+            return chunk(lax.rem(2 * (1 - part) + i, BLOCKS))
+
+        def copy_k(t):
+            slot = lax.rem(t, slots)
+
+            @pl.when(t >= slots)
+            def wait():
+                plgpu.barrier_wait(at["empty"].at[slot])
+
+            full = at["full"].at[slot]
+            plgpu.copy_gmem_to_smem(k_ref.at[rows(t)], at["k"].at[slot], full)
+            plgpu.copy_gmem_to_smem(e_ref.at[rows(t)], at["e"].at[slot], full)
+
+        def copy_h(t):
+            slot = lax.rem(t, h_slots)
+
+            @pl.when(t >= h_slots)
+            def wait():
+                plgpu.barrier_wait(at["h empty"].at[slot])
+
+            for of in range(WORKERS):
+                plgpu.copy_gmem_to_smem(
+                    h_ref.at[rows(t), columns_of(of)],
+                    at["h"].at[slot, of],
+                    at["h full"].at[slot],
+                )
 
         @pl.when(worker == WORKERS)
-        def copy():
-            plgpu.set_max_registers(FEW, action="decrease")
-            plgpu.copy_gmem_to_smem(v_ref, at["V"], at["weights"])
+        def make():
+            plgpu.set_max_registers(MAKES, action="decrease")
+            plgpu.copy_gmem_to_smem(v_ref, at["V"], at["small"])
+            copy_k(jnp.int32(0))
             for of in range(WORKERS):
                 plgpu.copy_gmem_to_smem(
                     w_ref.at[columns_of(of)], at["W"].at[of], at["weights"]
                 )
+            copy_h(jnp.int32(0))
+            pl.loop(1, jnp.minimum(share, slots))(copy_k)
+            pl.loop(1, jnp.minimum(share, h_slots))(copy_h)
+            plgpu.barrier_wait(at["small"])
 
-            def tile(t, slot):
-                early = lax.rem(t, EARLY)
+            def sums(*dV):
+                def tile(t, dc):
+                    slot = lax.rem(t, slots)
+                    k, e, f = at["k"].at[slot], at["e"].at[slot], at["f"]
+                    plgpu.barrier_wait(at["full"].at[slot])
+                    # XLA would need a program of its own to turn e.
+                    turned(f)[...] = plgpu.load(e, layout=plgpu.Layout.WGMMA)
+                    plgpu.commit_smem()
+                    for i, of in enumerate(dV):
+                        plgpu.wgmma(of, turned(k.at[:, block(2 + i)]), turned(f))
 
-                @pl.when(t >= EARLY)
-                def wait():
-                    plgpu.barrier_wait(at["done"].at[early])
+                    # Blocks in a row would make ptxas run all products alone (C7514).
+                    def one(i, dc):
+                        over = turned(k.at[:, block(i)])
 
-                full = at["early"].at[early]
-                plgpu.copy_gmem_to_smem(e_ref.at[rows(t)], at["e"].at[early], full)
-                plgpu.copy_gmem_to_smem(f_ref.at[:, rows(t)], at["f"].at[early], full)
-                full = at["full"].at[slot]
-                plgpu.copy_gmem_to_smem(k_ref.at[rows(t)], at["k"].at[slot], full)
-                for of in range(WORKERS):
-                    plgpu.copy_gmem_to_smem(
-                        h_ref.at[rows(t), columns_of(of)], at["h"].at[slot, of], full
-                    )
+                        def through(g):
+                            plgpu.wgmma(g, at["V"].at[block(i)], turned(e))
+                            live = plgpu.load(over, layout=plgpu.Layout.WGMMA) > 0
+                            return jnp.where(live, g[...], 0.0)
 
-            stream(tile, share, slots, at["empty"])
-            finish(at["done"], EARLY, share)
+                        g = pl.run_scoped(through, plgpu.ACC((ROWS, ROWS), FULL))
+                        over[...] = g.astype(HALF)
+
+                        def added():
+                            return dc[0] + jnp.sum(g, axis=1)
+
+                        return dc[1], lax.cond(i < BLOCKS // 2, lambda: dc[0], added)
+
+                    dc = lax.fori_loop(0, BLOCKS, one, dc)
+                    plgpu.commit_smem()
+                    plgpu.barrier_arrive(at["made"].at[slot])
+
+                    # What the next tile frees late is asked for a tile late.
+                    @pl.when((t > 1) & (t - 2 + h_slots < share))
+                    def more_h():
+                        copy_h(t - 2 + h_slots)
+
+                    @pl.when((t > 0) & (t - 1 + slots < share))
+                    def more_k():
+                        copy_k(t - 1 + slots)
+
+                    return dc
+
+                dc = lax.fori_loop(0, share, tile, (nothing(), nothing()))
+                return dc, tuple(of[...] for of in dV)
+
+            narrow = plgpu.ACC((ROWS, channels), FULL)
+            dc, dV = pl.run_scoped(sums, narrow, narrow)
+            for i in range(2):
+                dc_ref[program, block(2 + i)] = dc[i]
+                dv_ref[program, block(2 + i), :] = dV[i]
+            finish(at["empty"], slots, share)
+            finish(at["h empty"], h_slots, share)
 
         @pl.when(worker < WORKERS)
         def multiply():
-            plgpu.set_max_registers(MANY, action="increase")
+            plgpu.set_max_registers(MULTIPLIES, action="increase")
             plgpu.barrier_wait(at["weights"])
 
-            def sums(dW, dV):
-                def tile(t, carry):
-                    db, dc = carry
-                    slot = lax.rem(t, slots)
-                    k, h = at["k"].at[slot], at["h"].at[slot, worker]
-                    early = lax.rem(t, EARLY)
-                    e, f = at["e"].at[early], at["f"].at[early]
-                    plgpu.barrier_wait(at["early"].at[early])
-                    plgpu.barrier_wait(at["full"].at[slot])
+            def free(t):
+                plgpu.wait_smem_to_gmem(0, wait_read_only=True)
+                plgpu.barrier_arrive(at["h empty"].at[lax.rem(t, h_slots)])
 
-                    square = plgpu.ACC((ROWS, ROWS), FULL)
-                    # The other way round, ptxas 13.4 runs every product alone (C7514).
-                    for which in (1, 0):
-                        over = turned(k.at[:, half(which)])
-
-                        def through(g, which=which, over=over):
-                            plgpu.wgmma(g, at["V"].at[half(which)], turned(e))
-                            if which == 0:
-                                plgpu.wgmma(dV, over, turned(f))
-                            return g[...]
-
-                        g = masked(pl.run_scoped(through, square), over)
-                        if which == 0:
-                            dc = dc + jnp.sum(g, axis=1)
-                        over[...] = g.astype(HALF)
-                    plgpu.barrier_arrive(at["done"].at[early])
-                    plgpu.commit_smem()
-                    plgpu.barrier_arrive(at["whole"])
-                    plgpu.barrier_wait(at["whole"])
+            def sums(dW):
+                def tile(t, db):
+                    slot, h_slot = lax.rem(t, slots), lax.rem(t, h_slots)
+                    g, h = at["k"].at[slot], at["h"].at[h_slot, worker]
+                    plgpu.barrier_wait(at["h full"].at[h_slot])
+                    plgpu.barrier_wait(at["made"].at[slot])
 
                     def products(d):
-                        plgpu.wgmma(d, at["W"].at[worker], turned(k))
-                        plgpu.wgmma(dW, turned(h), k)
+                        plgpu.wgmma(d, at["W"].at[worker], turned(g))
+                        plgpu.wgmma(dW, turned(h), g)
+                        pl.when(t > 0)(lambda: free(t - 1))
                         return plgpu.wgmma_accumulator_load(d, wait_n=1)
 
-                    d = masked(pl.run_scoped(products, square), turned(h))
+                    d = pl.run_scoped(products, plgpu.ACC((ROWS, ROWS), FULL))
+                    d = masked(d, turned(h))
                     db = db + jnp.sum(d, axis=1)
                     plgpu.wgmma_wait(0)
+                    plgpu.barrier_arrive(at["empty"].at[slot])
                     turned(h)[...] = d.astype(HALF)
                     plgpu.commit_smem()
                     plgpu.copy_smem_to_gmem(h, d_ref.at[rows(t), columns_of(worker)])
-                    plgpu.wait_smem_to_gmem(0, wait_read_only=True)
-                    plgpu.barrier_arrive(at["empty"].at[slot])
-                    return db, dc
+                    return db
 
-                found = lax.fori_loop(0, share, tile, (nothing(), nothing()))
-                return *found, dW[...], dV[...]
+                return lax.fori_loop(0, share, tile, nothing()), dW[...]
 
-            db, dc, dW, dV = pl.run_scoped(
-                sums,
-                plgpu.ACC((ROWS, last), FULL),
-                plgpu.ACC((ROWS, channels), FULL),
-            )
+            db, dW = pl.run_scoped(sums, plgpu.ACC((ROWS, last), FULL))
             db_ref[program, columns_of(worker)] = db
             dw_ref[program, columns_of(worker), :] = dW
-            dc_ref[program, half(0)] = dc
-            dv_ref[program, half(0), :] = dV
+            free(share - 1)
             plgpu.wait_smem_to_gmem(0)
 
     return call(
         back_joined,
         interpret,
-        grid=(programs, width // (WORKERS * ROWS)),
-        out=(
+        (programs, width // (WORKERS * ROWS)),
+        (
             jax.ShapeDtypeStruct((n, width), HALF),
             jax.ShapeDtypeStruct((programs, width), FULL),
             jax.ShapeDtypeStruct((programs, width, last), FULL),
             jax.ShapeDtypeStruct((programs, last), FULL),
             jax.ShapeDtypeStruct((programs, last, channels), FULL),
         ),
-        scratch={
+        {
             "W": on_chip(WORKERS, ROWS, last),
             "V": on_chip(last, channels),
-            "e": on_chip(EARLY, ROWS, channels),
-            "f": on_chip(EARLY, channels, ROWS),
             "k": on_chip(slots, ROWS, last),
-            "h": on_chip(slots, WORKERS, ROWS, ROWS),
-            "weights": plgpu.Barrier(num_arrivals=1 + WORKERS),
-            "early": plgpu.Barrier(num_arrivals=2, num_barriers=EARLY),
-            "done": plgpu.Barrier(num_arrivals=WORKERS, num_barriers=EARLY),
-            "full": plgpu.Barrier(num_arrivals=1 + WORKERS, num_barriers=slots),
+            "e": on_chip(slots, ROWS, channels),
+            "f": on_chip(channels, ROWS),
+            "h": on_chip(h_slots, WORKERS, ROWS, ROWS),
+            "small": plgpu.Barrier(),
+            "weights": plgpu.Barrier(num_arrivals=WORKERS),
+            "full": plgpu.Barrier(num_arrivals=2, num_barriers=slots),
+            "made": plgpu.Barrier(num_barriers=slots),
             "empty": plgpu.Barrier(num_arrivals=WORKERS, num_barriers=slots),
-            "whole": plgpu.Barrier(num_arrivals=WORKERS),
+            "h full": plgpu.Barrier(num_arrivals=WORKERS, num_barriers=h_slots),
+            "h empty": plgpu.Barrier(num_arrivals=WORKERS, num_barriers=h_slots),
         },
-    )(e, e.T, V, k, W, h)
+    )(e, V, k, W, h)

@@ -12,7 +12,6 @@ features are multiples of 64.
 network's points: with 16 networks 33 fill 132 multiprocessors four times over.
 """
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -26,12 +25,14 @@ from jaxtyping import Array, BFloat16, Float32
 plgpu: Any = mosaic_gpu  # whose names change from release to release
 
 ROWS = 64
-"""Points in a tile, and columns of a gradient: M of Hopper's matrix instruction."""
+"""Points in a tile, and columns in a chunk: M of Hopper's matrix instruction."""
 WORKERS = 2
 """Warp groups that multiply; the one after them copies."""
 FEW, MANY = 24, 240
 """Registers of a thread that copies and of one that multiplies: 24 + 2 * 240 is what
 three warp groups start with."""
+WEIGHTS = 256 * 256
+"""Weights that a program holds: 128 KiB of the 227 there are."""
 
 HALF, FULL = jnp.bfloat16, jnp.float32
 
@@ -42,51 +43,44 @@ def dense(
     b: Float32[Array, " w"],
     *,
     programs: int,
-    columns: int,
-    chunk: int = 64,
-    slots: int = 6,
-    multicast: bool = False,
     interpret: bool = False,
 ) -> BFloat16[Array, "n w"]:
-    """`relu(x @ W + b)`, `columns` of W on chip: 128 KiB of the 227 there are.
+    """`relu(x @ W + b)`, with W on chip: of 512 features, half of its columns.
 
-    Each multiplying warp group takes every other tile, through `slots` of its own that
-    hold `chunk` features each: one multiplies while the other finishes. h is written
-    over the last chunks of x, from where it is copied out. With `multicast`, programs
-    with the columns of the same points are neighbours, and each copies for all.
+    Each multiplying warp group takes every other tile, through slots of its own that
+    hold a chunk each: one multiplies while the other finishes. h is written over the
+    last chunks of x, from where it is copied out.
     """
-    tiling = programs, columns, chunk, slots, multicast
-    return _dense(x, W, b, None, *tiling, interpret)[0]
+    return _dense(x, W, b, None, programs, interpret)[0]
 
 
 def dense_outputs(
-    x: BFloat16[Array, "n i"],
-    W: BFloat16[Array, "i w"],
+    x: BFloat16[Array, "n w"],
+    W: BFloat16[Array, "w w"],
     b: Float32[Array, " w"],
     V: BFloat16[Array, "c w"],
     *,
     programs: int,
-    chunk: int = 64,
-    slots: int = 5,
     interpret: bool = False,
 ) -> tuple[BFloat16[Array, "n w"], Float32[Array, "n c"]]:
     """h = `dense(x, W, b)` and `h @ V.T`, for which h is on chip anyway."""
-    tiling = programs, W.shape[1], chunk, slots, False
-    h, out = _dense(x, W, b, V, *tiling, interpret)
+    h, out = _dense(x, W, b, V, programs, interpret)
     return h, out
 
 
-def _dense(x, W, b, V, programs, columns, chunk, slots, multicast, interpret):
+def _dense(x, W, b, V, programs, interpret):
     (n, fan_in), width = x.shape, W.shape[1]
-    chunks, outs = fan_in // chunk, columns // chunk
+    columns = min(width, WEIGHTS // fan_in)
+    chunks, outs = fan_in // ROWS, columns // ROWS
     ends = V is not None
+    slots = 5 if ends else 6  # V takes the room of one
 
     def dense_relu(x_ref, w_ref, b_ref, *refs):
         named: Any = refs if ends else (None, refs[0], None, refs[1])
         v_ref, h_ref, o_ref, at = named
-        worker, part = lax.axis_index("worker"), lax.axis_index("part")
+        worker = lax.axis_index("worker")
         share, rows = dealt(n, programs)
-        first = part * columns
+        first = lax.axis_index("part") * columns
 
         def slot(worker, j, k):
             return worker * slots + lax.rem(j * chunks + k, slots)
@@ -103,8 +97,7 @@ def _dense(x, W, b, V, programs, columns, chunk, slots, multicast, interpret):
             def tile(t):
                 j = lax.div(t, WORKERS)
                 for k in range(chunks):
-                    part = pl.ds(k * chunk, chunk)
-                    to = slot(lax.rem(t, WORKERS), j, k)
+                    part, to = chunk(k), slot(lax.rem(t, WORKERS), j, k)
 
                     @pl.when(t == 0)
                     def weights(k=k, part=part):
@@ -117,10 +110,7 @@ def _dense(x, W, b, V, programs, columns, chunk, slots, multicast, interpret):
                         plgpu.barrier_wait(at["empty"].at[to])
 
                     plgpu.copy_gmem_to_smem(
-                        x_ref.at[rows(t), part],
-                        at["x"].at[to],
-                        at["full"].at[to],
-                        collective_axes="part" if multicast else None,
+                        x_ref.at[rows(t), part], at["x"].at[to], at["full"].at[to]
                     )
 
             for of in range(WORKERS):
@@ -133,9 +123,10 @@ def _dense(x, W, b, V, programs, columns, chunk, slots, multicast, interpret):
 
             @pl.loop(0, in_turns(worker, share))
             def tile(j):
+                to = rows(j * WORKERS + worker)
+
                 def product(y):
                     for k in range(chunks):
-                        part = at["W"].at[pl.ds(k * chunk, chunk)]
                         now = slot(worker, j, k)
 
                         @pl.when(j == 0)
@@ -143,64 +134,54 @@ def _dense(x, W, b, V, programs, columns, chunk, slots, multicast, interpret):
                             plgpu.barrier_wait(at["weights"].at[k])
 
                         plgpu.barrier_wait(at["full"].at[now])
-                        plgpu.wgmma(y, at["x"].at[now], part)
+                        plgpu.wgmma(y, at["x"].at[now], at["W"].at[chunk(k)])
                         if 0 < k <= chunks - outs:
                             plgpu.wgmma_wait(1)
                             plgpu.barrier_arrive(at["empty"].at[slot(worker, j, k - 1)])
                     return y[...]
 
+                def last(c):
+                    return slot(worker, j, chunks - outs + c)
+
                 y = pl.run_scoped(product, plgpu.ACC((ROWS, columns), FULL))
                 for c in range(outs):
-                    h = at["x"].at[slot(worker, j, chunks - outs + c)]
-                    z = y[:, c * chunk : (c + 1) * chunk]
-                    b = at["b"].at[pl.ds(c * chunk, chunk)]
-                    b = plgpu.load(b, layout=plgpu.Layout.WGMMA.reduce(0))
-                    z = z + lax.broadcast_in_dim(b, z.shape, [1])
-                    # A maximum would turn NaN into 0.
-                    h[...] = jnp.where(z < 0, 0.0, z).astype(HALF)
+                    h = at["x"].at[last(c)]
+                    b = across(at["b"].at[chunk(c)])
+                    h[...] = relu(y[:, c * ROWS : (c + 1) * ROWS] + b)
                     plgpu.commit_smem()
-                    to = pl.ds(first + c * chunk, chunk)
-                    plgpu.copy_smem_to_gmem(h, h_ref.at[rows(j * WORKERS + worker), to])
+                    plgpu.copy_smem_to_gmem(h, h_ref.at[to, chunk(c, first)])
                 if ends:
 
                     def outputs(o):
                         for c in range(outs):
-                            h = at["x"].at[slot(worker, j, chunks - outs + c)]
-                            V = at["V"].at[:, pl.ds(c * chunk, chunk)]
-                            plgpu.wgmma(o, h, turned(V))
+                            V = at["V"].at[:, chunk(c)]
+                            plgpu.wgmma(o, at["x"].at[last(c)], turned(V))
                         return o[...]
 
                     o = pl.run_scoped(outputs, plgpu.ACC((ROWS, V.shape[0]), FULL))
-                    o_ref[rows(j * WORKERS + worker), :] = o
+                    o_ref[to, :] = o
                 for c in range(outs):
                     plgpu.wait_smem_to_gmem(outs - 1 - c, wait_read_only=True)
-                    free = slot(worker, j, chunks - outs + c)
-                    plgpu.barrier_arrive(at["empty"].at[free])
+                    plgpu.barrier_arrive(at["empty"].at[last(c)])
 
             plgpu.wait_smem_to_gmem(0)
 
     scratch = {
         "W": on_chip(fan_in, columns),
-        "x": on_chip(WORKERS * slots, ROWS, chunk),
+        "x": on_chip(WORKERS * slots, ROWS, ROWS),
         "b": plgpu.SMEM((columns,), FULL),
         "small": plgpu.Barrier(num_arrivals=1 + ends),
         "weights": plgpu.Barrier(num_barriers=chunks),
         "full": plgpu.Barrier(num_barriers=WORKERS * slots),
-        "empty": emptied(multicast, 1, WORKERS * slots),
+        "empty": plgpu.Barrier(num_barriers=WORKERS * slots),
     }
     out = [jax.ShapeDtypeStruct((n, width), HALF)]
     if ends:
         scratch["V"] = on_chip(*V.shape)
         out.append(jax.ShapeDtypeStruct((n, V.shape[0]), FULL))
     inputs = (x, W, b, V) if ends else (x, W, b)
-    return call(
-        dense_relu,
-        interpret,
-        grid=(programs, width // columns),
-        out=out,
-        scratch=scratch,
-        multicast=multicast,
-    )(*inputs)
+    grid = programs, width // columns
+    return call(dense_relu, interpret, grid, out, scratch)(*inputs)
 
 
 def back(
@@ -222,6 +203,8 @@ def back(
     A program has 128 columns of h, so two share the points of a part, and each
     multiplying warp group has 64: it alone reads them, and writes d over them. d is
     worked out with points along its rows, where a sum over them stays in a thread.
+    With `multicast` the two are neighbours, and each copies half of g for both: faster
+    for networks in a stack, slower for one.
     """
     (n, width), fan_out = h.shape, W.shape[1]
 
@@ -237,7 +220,14 @@ def back(
                     w_ref.at[columns_of(of)], at["W"].at[of], at["weights"]
                 )
 
-            def tile(t, slot):
+            @pl.loop(0, share)
+            def tile(t):
+                slot = lax.rem(t, slots)
+
+                @pl.when(t >= slots)
+                def wait():
+                    plgpu.barrier_wait(at["empty"].at[slot])
+
                 full = at["full"].at[slot]
                 plgpu.copy_gmem_to_smem(
                     g_ref.at[rows(t)],
@@ -250,7 +240,7 @@ def back(
                         h_ref.at[rows(t), columns_of(of)], at["h"].at[slot, of], full
                     )
 
-            stream(tile, share, slots, at["empty"])
+            finish(at["empty"], slots, share)
 
         @pl.when(worker < WORKERS)
         def multiply():
@@ -286,91 +276,28 @@ def back(
             dw_ref[program, columns_of(worker), :] = dW
             plgpu.wait_smem_to_gmem(0)
 
+    empty: dict[str, Any] = {"num_arrivals": WORKERS, "num_barriers": slots}
     return call(
         back_relu,
         interpret,
-        grid=(programs, width // (WORKERS * ROWS)),
-        out=(
+        (programs, width // (WORKERS * ROWS)),
+        (
             jax.ShapeDtypeStruct((n, width), HALF),
             jax.ShapeDtypeStruct((programs, width), FULL),
             jax.ShapeDtypeStruct((programs, width, fan_out), FULL),
         ),
-        scratch={
+        {
             "W": on_chip(WORKERS, ROWS, fan_out),
             "g": on_chip(slots, ROWS, fan_out),
             "h": on_chip(slots, WORKERS, ROWS, ROWS),
             "weights": plgpu.Barrier(num_arrivals=WORKERS),
             "full": plgpu.Barrier(num_arrivals=1 + WORKERS, num_barriers=slots),
-            "empty": emptied(multicast, WORKERS, slots),
+            "empty": plgpu.ClusterBarrier(collective_axes=("part",), **empty)
+            if multicast
+            else plgpu.Barrier(**empty),
         },
         multicast=multicast,
     )(g, W, h)
-
-
-def gradient(
-    x: BFloat16[Array, "n f"],
-    d: BFloat16[Array, "n w"],
-    *,
-    programs: int,
-    slots: int = 4,
-    interpret: bool = False,
-) -> Float32[Array, "programs f w"]:
-    """`x.T @ d` in parts, one for each program: the first layer's weight gradient."""
-    (n, features), width = x.shape, d.shape[1]
-
-    def gradient_parts(x_ref, d_ref, dw_ref, at):
-        program, worker = lax.axis_index("program"), lax.axis_index("worker")
-        share, rows = dealt(n, programs)
-
-        @pl.when(worker == WORKERS)
-        def copy():
-            plgpu.set_max_registers(FEW, action="decrease")
-
-            def tile(t, slot):
-                full = at["full"].at[slot]
-                plgpu.copy_gmem_to_smem(d_ref.at[rows(t)], at["d"].at[slot], full)
-                for of in range(WORKERS):
-                    plgpu.copy_gmem_to_smem(
-                        x_ref.at[rows(t), columns_of(of)], at["x"].at[slot, of], full
-                    )
-
-            stream(tile, share, slots, at["empty"])
-
-        @pl.when(worker < WORKERS)
-        def multiply():
-            plgpu.set_max_registers(MANY, action="increase")
-
-            def sums(dW):
-                @pl.loop(0, share)
-                def tile(t):
-                    slot = lax.rem(t, slots)
-                    x = at["x"].at[slot, worker]
-                    plgpu.barrier_wait(at["full"].at[slot])
-                    plgpu.wgmma(dW, turned(x), at["d"].at[slot])
-                    plgpu.wgmma_wait(1)
-
-                    @pl.when(t > 0)
-                    def free():
-                        plgpu.barrier_arrive(at["empty"].at[lax.rem(t - 1, slots)])
-
-                return dW[...]
-
-            dW = pl.run_scoped(sums, plgpu.ACC((ROWS, width), FULL))
-            plgpu.barrier_arrive(at["empty"].at[lax.rem(share - 1, slots)])
-            dw_ref[program, columns_of(worker), :] = dW
-
-    return call(
-        gradient_parts,
-        interpret,
-        grid=(programs, features // (WORKERS * ROWS)),
-        out=jax.ShapeDtypeStruct((programs, features, width), FULL),
-        scratch={
-            "d": on_chip(slots, ROWS, width),
-            "x": on_chip(slots, WORKERS, ROWS, ROWS),
-            "full": plgpu.Barrier(num_arrivals=1 + WORKERS, num_barriers=slots),
-            "empty": plgpu.Barrier(num_arrivals=WORKERS, num_barriers=slots),
-        },
-    )(x, d)
 
 
 def dealt(n: int, programs: int) -> tuple[Array, Callable[[Any], Any]]:
@@ -388,25 +315,14 @@ def in_turns(worker: Any, share: Array) -> Array:
     return lax.div(share - worker + WORKERS - 1, WORKERS)
 
 
+def chunk(k: Any, start: Any = 0) -> Any:
+    """64 columns, or rows of W."""
+    return pl.ds(start + k * ROWS, ROWS)
+
+
 def columns_of(worker: Any) -> Any:
     """The columns of which a warp group has the gradient."""
-    return pl.ds((lax.axis_index("part") * WORKERS + worker) * ROWS, ROWS)
-
-
-def stream(copy: Callable[[Any, Any], None], share, slots: int, empty) -> None:
-    """Every tile to the next slot, as soon as that is empty."""
-
-    @pl.loop(0, share)
-    def tile(t):
-        slot = lax.rem(t, slots)
-
-        @pl.when(t >= slots)
-        def wait():
-            plgpu.barrier_wait(empty.at[slot])
-
-        copy(t, slot)
-
-    finish(empty, slots, share)
+    return chunk(lax.axis_index("part") * WORKERS + worker)
 
 
 def finish(empty, slots: int, used, first: int = 0) -> None:
@@ -420,6 +336,17 @@ def finish(empty, slots: int, used, first: int = 0) -> None:
 
 def turned(ref):
     return ref.transpose((1, 0))
+
+
+def across(ref) -> Array:
+    """A number for each column of a chunk, in all its rows."""
+    row = plgpu.load(ref, layout=plgpu.Layout.WGMMA.reduce(0), optimized=False)
+    return lax.broadcast_in_dim(row, (ROWS, ROWS), [1])
+
+
+def relu(z: Array) -> Array:
+    # A maximum would turn NaN into 0.
+    return jnp.where(z < 0, 0.0, z).astype(HALF)
 
 
 def masked(d: Array, h) -> Array:
@@ -442,23 +369,19 @@ def on_chip(*shape: int):
     return plgpu.SMEM(shape, HALF, transforms=(tiling, swizzle))
 
 
-def emptied(multicast: bool, arrivals: int, slots: int):
-    """Barriers of empty slots: of all parts, where a copy fills the slots of all."""
-    named = {"num_arrivals": arrivals, "num_barriers": slots}
-    if multicast:
-        return plgpu.ClusterBarrier(collective_axes=("part",), **named)
-    return plgpu.Barrier(**named)
-
-
-def call(program, interpret: bool, *, grid, out, scratch, multicast: bool = False):
-    known = inspect.signature(plgpu.kernel).parameters
-    new = "out_type" in known  # JAX 0.10 renamed both
-    named: dict[str, Any] = {
-        "out_type" if new else "out_shape": out,
-        "scratch_types" if new else "scratch_shapes": [scratch],
-        "grid": grid,
-        "grid_names": ("program", "part"),
-    }
+def call(
+    program,
+    interpret: bool,
+    grid: tuple[int, int],
+    out,
+    scratch: dict[str, Any],
+    *,
+    threads: int = WORKERS + 1,
+    multicast: bool = False,
+    **named: Any,
+) -> Callable[..., Any]:
+    """A program as often as the grid says: programs, and parts of the same points."""
+    named |= {"grid": grid, "grid_names": ("program", "part")}
     if multicast:
         named |= {"grid": grid[:1], "grid_names": ("program",)}
         named |= {"cluster": grid[1:], "cluster_names": ("part",)}
@@ -466,7 +389,9 @@ def call(program, interpret: bool, *, grid, out, scratch, multicast: bool = Fals
         named["interpret"] = plgpu.InterpretGPUParams(detect_races=True)
     return plgpu.kernel(
         program,
-        num_threads=WORKERS + 1,
+        out_type=out,
+        scratch_types=[scratch],
+        num_threads=threads,
         thread_name="worker",
         kernel_name=program.__name__,
         **named,

@@ -85,7 +85,7 @@ class CTTask(Task):
         """The field on the grid of the instrument."""
         n, _ = self.forward.input_shape
         coords = grid_coords(jnp.arange(n * n), (n, n))
-        return field.batch(coords).reshape(n, n)
+        return field.batch(coords, still=True).reshape(n, n)
 
     def project(self, field: Field) -> Float[Array, "views *rows bins"]:
         """What the instrument sees of the field."""

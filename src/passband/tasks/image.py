@@ -43,7 +43,8 @@ class ImageTask(Task):
             index = jnp.arange(h * w) if self.train is None else self.train
         target = self.pixels.reshape(-1, c)[index].astype(jnp.float32)
         target = (target - self.low) / (self.high - self.low)
-        return half_mean_square_at(field, grid_coords(index, (h, w)), target)
+        coords = grid_coords(index, (h, w))
+        return half_mean_square_at(field, coords, target, still=self.batch is None)
 
     def predict(self, field: Field) -> np.ndarray:
         h, w, _ = self.pixels.shape

@@ -85,7 +85,8 @@ class LinearTask(Task):
         sides, n = self.forward.input_shape, self.step_points
 
         def part(field: Field, index: Int[Array, " k"]) -> Float[Array, "k c"]:
-            return field.batch(grid_coords(index, sides, self.extent))
+            coords = grid_coords(index, sides, self.extent)
+            return field.batch(coords, still=True)
 
         return chunked_map(part, field, n, self.at_once or n).reshape(sides)
 

@@ -72,7 +72,7 @@ class MriTask(Task):
         extent = self.extent or extent_of(sides)
 
         def part(field: Field, index: Int[Array, " k"]) -> Float[Array, "k c"]:
-            return field.batch(grid_coords(index, sides, extent))
+            return field.batch(grid_coords(index, sides, extent), still=True)
 
         image = chunked_map(part, field, n, self.at_once or n)
         return image.reshape(self.forward.input_shape)

@@ -29,7 +29,8 @@ class RegressionTask(Task):
         if self.batch is not None:
             pick = jax.random.randint(key, (self.batch,), 0, coords.shape[0])
             coords, values = coords[pick], values[pick]
-        return half_mean_square_at(field, coords, values)
+        still = self.batch is None
+        return half_mean_square_at(field, coords, values, still=still)
 
     def predict(self, field: Field) -> np.ndarray:
         return field.predict(self.coords)

@@ -85,16 +85,24 @@ def points_at_once(points: int) -> int:
 
 
 def half_mean_square_at(
-    field: Field, coords: Float[Array, "n d"], values: Float[Array, "n c"]
+    field: Field,
+    coords: Float[Array, "n d"],
+    values: Float[Array, "n c"],
+    *,
+    still: bool = False,
 ) -> Scalar:
-    """`half_mean_square` of a field at points, as many at once as are fast."""
+    """`half_mean_square` of a field at points, as many at once as are fast.
+
+    Args:
+        still: every step has these points (`Field.batch`).
+    """
 
     def rows(field: Field, coords: Array, values: Array) -> Array:
         return jnp.sum(_squares(field.batch(coords), values), axis=-1)
 
     at_once = points_at_once(len(coords))
     if at_once >= len(coords):
-        return half_mean_square(field.batch(coords), values)
+        return half_mean_square(field.batch(coords, still=still), values)
     total = chunked_sum(rows, field, (coords, values), at_once)
     return 0.5 * total / values.size
 
