@@ -34,7 +34,7 @@ from passband.tasks.toy_views import toy_views
 from passband.train.device import device_name
 from passband.train.driver import Config, start
 from passband.train.optimisers import adam, muon
-from passband.train.programs import chunk, program
+from passband.train.programs import Haste, chunk, program
 from passband.train.throughput import Shape, prepare
 from passband.version import __version__
 
@@ -95,7 +95,7 @@ def _family(name: str) -> str:
 def ready(task: Any, field: Any, steps: int, moves: Any) -> Callable[[], None]:
     """A warm chunk of training."""
     state = start(field, Config(), key=jax.random.key(0), optimiser=moves)
-    take = program(chunk, task, state, None, moves, steps)
+    take = program(chunk, task, state, None, moves, steps, haste=Haste.PATIENT)
 
     def call() -> None:
         nonlocal state

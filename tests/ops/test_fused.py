@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+from contextvars import ContextVar
 
 import jax
 import jax.numpy as jnp
@@ -162,6 +163,8 @@ def test_makers_change_with_the_version_of_jax(monkeypatch):
         wide = weights_of(512, 256, 256, 3)
         return type(fused._layers(1024, wide, 512, False)).__name__
 
+    assert maker(0, 11, 2) == "ByTriton"
+    monkeypatch.setattr(fused, "_PATIENT", ContextVar("patient", default=True))
     assert maker(0, 10, 2) == "ByTriton"
     assert maker(0, 11, 2) == maker(0, 12, 0, 1) == "ByMosaic"
     assert maker(0, 13, 0) == "ByTriton"

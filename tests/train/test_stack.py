@@ -11,12 +11,13 @@ import pytest
 
 from passband.data.images import Image
 from passband.field import make_field
+from passband.ops.mlp import Precision
 from passband.tasks.image import image_task
 from passband.train import driver, programs
 from passband.train.driver import Config, start, train
 from passband.train.memory import bytes_of_run
 from passband.train.optimisers import adam
-from passband.train.programs import AUTOTUNE_FLOP, chunk, program
+from passband.train.programs import AUTOTUNE_FLOP, Haste, chunk, haste_of, program
 from passband.train.stack import _cut, stack, together, unstack
 from passband.train.work import counted, flop_of
 
@@ -144,9 +145,9 @@ devices = jax.devices()
 assert len(devices) == 4
 fused, calls = sys.argv[1] == "fused", []
 
-def interpreted(*arguments):
+def interpreted(*arguments, still):
     calls.append(1)
-    return fused_field(*arguments, interpret=True)
+    return fused_field(*arguments, still=still, interpret=True)
 
 if fused:
     passband.field.fits = lambda *_: True
@@ -189,6 +190,15 @@ def test_four_devices_share_a_stack_and_change_nothing(path):
     assert done.stdout.strip() == "equal", done.stderr[-2000:]
 
 
+def test_a_long_training_has_patience_and_a_short_one_haste():
+    field = make_field("gaussian:4", d=2, out=3, key=KEYS[0])
+    half = field.with_precision(Precision.BFLOAT16)
+    assert haste_of(field, 65_536, 100) is Haste.BRIEF
+    assert haste_of(field, 65_536, 10**6) is Haste.USUAL
+    assert haste_of(half, 262_144, 2000) is Haste.USUAL
+    assert haste_of(half, 131_072, 50_000) is Haste.PATIENT
+
+
 def test_parts_are_of_one_size_where_that_takes_few_more():
     sizes = {n: [len(p) for p in _cut(list(range(n)), 64)]
              for n in (64, 68, 432, 800, 67)}  # fmt: skip
@@ -203,7 +213,7 @@ def test_programs_are_made_once_and_searched_only_where_that_pays(monkeypatch):
         programs,
         "_lower",
         lambda call: (
-            made.append((call.arguments[4], call.skip_autotune)) or lower(call)
+            made.append((call.arguments[4], call.haste is Haste.BRIEF)) or lower(call)
         ),
     )
     config = Config(steps=7, every=7)
@@ -236,7 +246,7 @@ def test_a_program_that_is_to_compile_fast_lays_no_steps_side_by_side(monkeypatc
     train(TASKS, _fields(), config, keys=KEYS)
     monkeypatch.setitem(AUTOTUNE_FLOP, False, 0)
     train(TASKS, _fields(), config, keys=KEYS)
-    assert [call.skip_autotune for call in calls] == [True, False]
+    assert [call.haste for call in calls] == [Haste.BRIEF, Haste.USUAL]
     assert found == [1, 4]
 
 

@@ -40,8 +40,8 @@ class ByMosaic:
         """Features and the layer behind them."""
         if self.still:
             x = features(coords, frequencies, interpret=self.interpret)
-            return x, self._filling(op.dense, W.shape[0] // WIDTH)(x, W, b)
-        return self._filling(dense_encoded, 2)(coords, frequencies, W, b)
+            return x, _filling(op.dense, W.shape[0] // WIDTH, self.interpret)(x, W, b)
+        return _filling(dense_encoded, 2, self.interpret)(coords, frequencies, W, b)
 
     def rest(
         self,
@@ -53,9 +53,11 @@ class ByMosaic:
         hidden = [h]
         *between, last, outputs = weights
         for W, b in zip(between, biases, strict=False):
-            hidden.append(self._filling(op.dense, 1)(hidden[-1], W, b))
+            hidden.append(_filling(op.dense, 1, self.interpret)(hidden[-1], W, b))
         V = jnp.pad(outputs.T, ((0, LANES - outputs.shape[1]), (0, 0)))
-        h, out = self._filling(op.dense_outputs, 1)(hidden[-1], last, biases[-2], V)
+        h, out = _filling(op.dense_outputs, 1, self.interpret)(
+            hidden[-1], last, biases[-2], V
+        )
         return out[:, : outputs.shape[1]], (*hidden, h)
 
     def through(
@@ -74,36 +76,45 @@ class ByMosaic:
         *below, h, k = hidden
         lanes = ((0, 0), (0, LANES - V.shape[1]))
         e = jnp.pad(g.astype(jnp.bfloat16), lanes)
-        d, *parts = self._filling(back_outputs, 2)(e, jnp.pad(V, lanes), k, W, h)
+        d, *parts = _filling(back_outputs, 2, self.interpret)(
+            e, jnp.pad(V, lanes), k, W, h
+        )
         db, dW, dc, dV = (jnp.sum(part, axis=0) for part in parts)
         matrices, biases = [dV[:, : V.shape[1]], dW], [dc, db]
         for W, h in zip(before[::-1], below[::-1], strict=True):
-            d, db, dW = self._filling(op.back, 2, multicast=True)(d, W, h)
+            d, db, dW = _filling(op.back, 2, self.interpret, shared=True)(d, W, h)
             biases.append(jnp.sum(db, axis=0))
             matrices.append(jnp.sum(dW, axis=0))
         return d, matrices[::-1], biases[::-1]
 
-    def _filling(
-        self, program: Callable[..., Any], parts: int, **stack: Any
-    ) -> Callable[..., Any]:
-        """A program as often as multiprocessors can run it at a time, or a multiple of
-        that where networks are stacked, which it is told by the words of `stack`."""
-        program = functools.partial(program, interpret=self.interpret)
-        room = 2 if self.interpret else MULTIPROCESSORS // parts
 
-        @custom_vmap
-        def filling(*arrays):
-            return program(*arrays, programs=room)
+@functools.cache
+def _filling(
+    program: Callable[..., Any], parts: int, interpret: bool, shared: bool = False
+) -> Callable[..., Any]:
+    """A program as often as multiprocessors can run it at a time, or a multiple of that
+    where networks are stacked, whose copies may be `shared` (`multicast`).
 
-        @filling.def_vmap
-        def stacked(networks, batched, *arrays):
-            programs = room // math.gcd(room, networks)
-            share = functools.partial(program, programs=programs, **stack)
-            axes = [0 if own else None for own in batched]
-            out = jax.vmap(share, in_axes=axes)(*arrays)
-            return out, jax.tree.map(lambda _: True, out)
+    One function for all calls, and compiled as such: making a program of Mosaic GPU
+    takes Python a tenth of a second, and a loop has some dozen of them.
+    """
+    program = functools.partial(program, interpret=interpret)
+    room = 2 if interpret else MULTIPROCESSORS // parts
+    stack = {"multicast": True} if shared else {}
 
-        return filling
+    @custom_vmap
+    def filling(*arrays):
+        return program(*arrays, programs=room)
+
+    @filling.def_vmap
+    def stacked(networks, batched, *arrays):
+        programs = room // math.gcd(room, networks)
+        share = functools.partial(program, programs=programs, **stack)
+        axes = [0 if own else None for own in batched]
+        out = jax.vmap(share, in_axes=axes)(*arrays)
+        return out, jax.tree.map(lambda _: True, out)
+
+    return jax.jit(filling)
 
 
 def takes(weights: Sequence[Array | jax.ShapeDtypeStruct], features: int) -> bool:

@@ -5,14 +5,17 @@ pass once more for the mask and the bias gradient: a third of a step. Here each 
 one program, forward and backward.
 
 Who makes a layer: Pallas' Mosaic GPU (`by_mosaic`) for networks of the paper's width
-where JAX has it as these programs are written, else Pallas' Triton (`by_triton`), which
-JAX 0.11 still has but calls deprecated. Where neither fits, the plain path is taken.
+where JAX has it as these programs are written and there is `patience` to make them,
+else Pallas' Triton (`by_triton`), which JAX 0.11 still has but calls deprecated. Where
+neither fits, the plain path is taken.
 """
 
+import contextlib
+import contextvars
 import functools
 import importlib.util
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -122,6 +125,19 @@ def fused_mlp(
     return out[:n]
 
 
+_PATIENT = contextvars.ContextVar("patient", default=False)
+
+
+@contextlib.contextmanager
+def patience(enough: bool) -> Iterator[None]:
+    """Inside, what is traced may be of programs that take seconds to make."""
+    token = _PATIENT.set(enough)
+    try:
+        yield
+    finally:
+        _PATIENT.reset(token)
+
+
 def mosaic() -> bool:
     """Whether this JAX has the Mosaic GPU that the programs were run with."""
     oldest, next_one = MOSAIC
@@ -136,7 +152,7 @@ def _layers(
     still: bool = False,
 ) -> Any:
     """Who makes the layers of n points."""
-    if mosaic():
+    if mosaic() and (interpret or _PATIENT.get()):
         from .by_mosaic import ByMosaic, takes
 
         if takes(weights, features):

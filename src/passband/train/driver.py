@@ -21,7 +21,7 @@ from ..ops.mlp import Precision
 from ..tasks.task import Task
 from .memory import budget
 from .optimisers import adam
-from .programs import Call, Program, chunk, programs, too_short_to_autotune
+from .programs import Call, Haste, Program, chunk, haste_of, programs
 from .schedules import Schedule, check_lr, constant_rate
 from .stack import Part, parts_of, unstack
 from .state import State, init_state
@@ -119,8 +119,8 @@ def train(
         if state is None:
             own = dataclasses.replace(config, lr=lr)
             state = start(field, own, key=key, optimiser=optimiser)
-        short = too_short_to_autotune(state.field, task.step_points, config.steps)
-        parts = [Part([0], [task], [state], short, alone=True)]
+        haste = haste_of(state.field, task.step_points, config.steps)
+        parts = [Part([0], [task], [state], haste, alone=True)]
     elif state is not None:
         raise ValueError(f"`state` is of one run, but there are {len(fields)} fields")
     else:
@@ -142,9 +142,9 @@ def train(
                 length,
                 part.mesh,
                 False,
-                part.skip_autotune,
+                part.haste is Haste.BRIEF,
             ),
-            part.skip_autotune,
+            part.haste,
         )
         for part in parts
         for length in lengths
@@ -228,16 +228,14 @@ def begin_stack(
     Fields, keys and schedules that are one object in all runs are made ready once.
     """
     states = _states(fields, lrs, keys, config, optax.identity())
-    short = too_short_to_autotune(
-        states[0].field, tasks[0].step_points, config.steps * len(tasks)
-    )
-    part = Part(list(range(len(tasks))), list(tasks), states, short)
+    haste = haste_of(states[0].field, tasks[0].step_points, config.steps * len(tasks))
+    part = Part(list(range(len(tasks))), list(tasks), states, haste)
     ends = _ends(0, config, ())
     shapes = part.shapes(optimiser)
     lengths = sorted({b - a for a, b in itertools.pairwise([0, *ends])})
     in_turn = jax.default_backend() == "cpu"
     calls = [
-        Call(chunk, (*shapes, optimiser, n, part.mesh, in_turn), short) for n in lengths
+        Call(chunk, (*shapes, optimiser, n, part.mesh, in_turn), haste) for n in lengths
     ]
     made = dict(zip(lengths, programs(calls), strict=True))
     task, state, axes = part.arrays(optimiser)

@@ -1,6 +1,7 @@
 """Training as compiled programs: many steps in one, each compiled once a process."""
 
 import contextlib
+import enum
 import functools
 import os
 import time
@@ -17,6 +18,7 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, PyTree
 
 from ..field import Field
+from ..ops.fused import patience
 from ..ops.mlp import Precision
 from ..ops.without_autotune import NO_AUTOTUNE
 from ..tasks.task import Task
@@ -177,12 +179,26 @@ hundred points run at 32 TFLOP/s; those of 884,736 at 10, where the search finds
 MANY_POINTS = 1 << 14
 
 
-def too_short_to_autotune(field: Field, points: int, steps: int) -> bool:
-    """Whether a training of so many steps is over before a search would pay."""
-    exact = field.precision is Precision.FLOAT32
-    return (
-        exact and steps * flop_of(field, points) < AUTOTUNE_FLOP[points > MANY_POINTS]
-    )
+MOSAIC_FLOP = 3e15
+"""FLOP from which programs of Mosaic GPU are worth what they cost before the first step
+(H200): a fifth less of 10 s, and 2 to 5 s of Python and assembling."""
+
+
+class Haste(enum.Enum):
+    """What a training is worth before its first step."""
+
+    BRIEF = "compiling fast is worth more than running fast"
+    USUAL = "as XLA compiles"
+    PATIENT = "and programs that take longer to make, too"
+
+
+def haste_of(field: Field, points: int, steps: int) -> Haste:
+    """By what a training of so many steps is worth: see `AUTOTUNE_FLOP`, `MOSAIC_FLOP`."""
+    flop = steps * flop_of(field, points)
+    if field.precision is Precision.FLOAT32:
+        short = flop < AUTOTUNE_FLOP[points > MANY_POINTS]
+        return Haste.BRIEF if short else Haste.USUAL
+    return Haste.USUAL if flop < MOSAIC_FLOP else Haste.PATIENT
 
 
 class Call(NamedTuple):
@@ -190,8 +206,7 @@ class Call(NamedTuple):
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
-    skip_autotune: bool = False
-    """Whether compiling fast is worth more than running fast."""
+    haste: Haste = Haste.USUAL
 
 
 class Program:
@@ -209,10 +224,10 @@ _PROGRAMS: dict[Any, Program] = {}
 
 
 def program(
-    function: Callable[..., Any], *arguments: Any, skip_autotune: bool = False
+    function: Callable[..., Any], *arguments: Any, haste: Haste = Haste.USUAL
 ) -> Program:
     """The compiled function, for arguments like these; made when first asked for."""
-    return programs([Call(function, arguments, skip_autotune)])[0]
+    return programs([Call(function, arguments, haste)])[0]
 
 
 def programs(calls: Sequence[Call]) -> list[Program]:
@@ -251,9 +266,10 @@ def _lower(call: Call) -> jax.stages.Lowered:
         return call.function(*jax.tree.unflatten(structure, whole))
 
     functools.update_wrapper(function, call.function, assigned=("__name__",))
-    options = overlapping() | (NO_AUTOTUNE if call.skip_autotune else {})
+    options = overlapping() | (NO_AUTOTUNE if call.haste is Haste.BRIEF else {})
     jitted = jax.jit(function, donate_argnums=1, compiler_options=options)
-    return jitted.lower(_arrays(first), _arrays(rest))
+    with patience(call.haste is Haste.PATIENT):
+        return jitted.lower(_arrays(first), _arrays(rest))
 
 
 OVERLAPPING = {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"}
@@ -280,7 +296,7 @@ def _name(call: Call) -> Any:
         else leaf
         for leaf in leaves
     )
-    return call.function, call.skip_autotune, structure, tuple(shapes)
+    return call.function, call.haste, structure, tuple(shapes)
 
 
 def _arrays(tree: PyTree) -> list[Any]:

@@ -15,7 +15,7 @@ from jaxtyping import Array, PyTree
 
 from ..tasks.task import Task
 from .memory import bytes_of_run
-from .programs import RUN, too_short_to_autotune
+from .programs import RUN, Haste, haste_of
 from .state import State, init_moments
 
 T = TypeVar("T", bound=Task)
@@ -29,8 +29,7 @@ class Part(NamedTuple):
     places: list[int]
     tasks: list[Task]
     states: list[State]
-    skip_autotune: bool
-    """Whether compiling fast is worth more than running fast."""
+    haste: Haste
     alone: bool = False
 
     @property
@@ -102,10 +101,10 @@ def parts_of(
     for members in groups.values():
         task, field = tasks[members[0]], states[members[0]].field
         each = bytes_of_run(field, task.microbatch_points)
-        short = too_short_to_autotune(field, task.step_points, steps * len(members))
+        haste = haste_of(field, task.step_points, steps * len(members))
         for some in _cut(members, min(MOST_RUNS, max(1, int(room // each)))):
             own = [tasks[i] for i in some], [states[i] for i in some]
-            parts.append(Part(some, *own, short))
+            parts.append(Part(some, *own, haste))
     return parts
 
 

@@ -18,7 +18,7 @@ from ..tasks.task import Task, half_mean_square_at, points_at_once
 from .driver import Config, start
 from .memory import bytes_of_run
 from .optimisers import adam
-from .programs import chunk, program
+from .programs import Haste, chunk, program
 from .stack import stack, together
 from .work import flop_of_step
 
@@ -150,7 +150,7 @@ def prepare(
     task, state, axes = tasks[0], states[0], None
     if runs > 1:
         (task, axes), state = stack(tasks), together(states)
-    take = program(chunk, task, state, axes, moves, steps)
+    take = program(chunk, task, state, axes, moves, steps, haste=Haste.PATIENT)
     compiling = time.perf_counter() - begun
     used: Any = take.compiled.memory_analysis()
 
