@@ -193,7 +193,7 @@ class Haste(enum.Enum):
 
 
 def haste_of(field: Field, points: int, steps: int) -> Haste:
-    """By what a training of so many steps is worth: see `AUTOTUNE_FLOP`, `MOSAIC_FLOP`."""
+    """Of a training of so many steps, by `AUTOTUNE_FLOP` and `MOSAIC_FLOP`."""
     flop = steps * flop_of(field, points)
     if field.precision is Precision.FLOAT32:
         short = flop < AUTOTUNE_FLOP[points > MANY_POINTS]
