@@ -27,7 +27,7 @@ class Options(Output):
         None, "default: every one the device has", metavar="WORD,WORD"
     )
     steps: int | None = option(
-        None, "steps a timed call (default: 50; 3 on a CPU)", least=1
+        None, "steps a timed call (default: 200; 3 on a CPU)", least=1
     )
     repeats: int = option(5, "timed calls, of which the median counts", least=1)
     sizes: bool = option(False, "also time 4 sizes, to see that cost grows as the work")
@@ -72,7 +72,7 @@ def _measure(options: Options, console) -> dict[str, Any]:
 
     cpu, repeats = jax.default_backend() == "cpu", options.repeats
     shape = Shape(points=options.points or (8192 if cpu else 65_536))
-    steps = options.steps or (3 if cpu else 50)
+    steps = options.steps or (3 if cpu else 200)
     words = ("float32",) if cpu else ("bfloat16", "tf32", "float32")
     if options.precision:
         words = tuple(options.precision.split(","))

@@ -87,12 +87,16 @@ def fused_field(
 
     A whole training step of 65,536 points (2 coordinates, 512 features, 3 hidden layers
     of 256, 3 outputs; 86.2 GFLOP), its points moving so that no features are kept, on
-    one H200 with JAX 0.11.2, 15 November 2026:
+    one H200 with JAX 0.11.2, 18 November 2026:
 
     | | one network | 16 stacked |
     | --- | --- | --- |
-    | plain | 0.495 ms, 174 TFLOP/s | 6.12 ms, 225 TFLOP/s |
-    | fused | 0.328 ms, 263 TFLOP/s | 4.11 ms, 336 TFLOP/s |
+    | plain | 0.457 ms, 189 TFLOP/s | 5.84 ms, 236 TFLOP/s |
+    | by Triton | 0.288 ms, 300 TFLOP/s | 4.03 ms, 343 TFLOP/s |
+    | by Mosaic GPU | 0.251 ms, 343 TFLOP/s | 3.26 ms, 423 TFLOP/s |
+
+    Args:
+        still: the same points come again: features are made apart, to be kept.
     """
     n, m, width = coords.shape[0], amplitudes.shape[0], weights[0].shape[1]
     more_features = (0, -m % (CHUNK // 2))
