@@ -12,12 +12,10 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Array, BFloat16, Float, Float32
 
 from . import mosaic_tiles as op
-from .fused_tiles import LANES, features
+from .fused_tiles import LANES, MULTIPROCESSORS, features
 from .mosaic_first import dense_encoded
 from .mosaic_joined import back_outputs
 
-MULTIPROCESSORS = 132
-"""Of an H100 or H200."""
 WIDTH = 256
 
 
@@ -96,7 +94,7 @@ def _filling(
     where networks are stacked, whose copies may be `shared` (`multicast`).
 
     One function for all calls, and compiled as such: making a program of Mosaic GPU
-    takes Python a tenth of a second, and a loop has some dozen of them.
+    takes Python a fifth of a second, and a loop calls some dozen.
     """
     program = functools.partial(program, interpret=interpret)
     room = 2 if interpret else MULTIPROCESSORS // parts

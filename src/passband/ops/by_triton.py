@@ -9,9 +9,6 @@ from jaxtyping import Array, BFloat16, Float, Float32
 
 from . import fused_tiles as op
 
-MULTIPROCESSORS = 132
-"""Of an H100 or H200: points are dealt out so that each gets one program or two."""
-
 
 @dataclasses.dataclass(frozen=True)
 class ByTriton:
@@ -23,7 +20,7 @@ class ByTriton:
 
     @classmethod
     def of(cls, points: int, *, interpret: bool = False) -> "ByTriton":
-        return cls(math.ceil(points / (op.ROWS * MULTIPROCESSORS)), interpret)
+        return cls(math.ceil(points / (op.ROWS * op.MULTIPROCESSORS)), interpret)
 
     @property
     def rows(self) -> int:

@@ -29,7 +29,8 @@ from .mlp import Precision, hidden_of_few, slopes_of_few
 CHUNK = 64
 """What the number of features is made a multiple of."""
 MOSAIC = (0, 11), (0, 13)
-"""The versions of JAX, from and before, whose Mosaic GPU the programs were run with."""
+"""The versions of JAX, from and before, that the programs are known to work with:
+0.11.2 ran them on an H200, 0.12.0.1 interpreted them."""
 FEWEST = {128: 16_384, 256: 32_768}
 """Points from which the fused step of so many units is known to be faster (H200, Muon,
 TFLOP/s: 128 units and 16,384 points 55 against 48, 64 stacked 141 against 109; 256

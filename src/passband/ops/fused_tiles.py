@@ -22,6 +22,8 @@ CHUNK = 64
 """Features that are multiplied at a time."""
 COLUMNS = 128
 """Columns of a backward program: what its registers hold of a weight gradient."""
+MULTIPROCESSORS = 132
+"""Of an H100 or H200: points are dealt out so that each gets one program or two."""
 LANES = 16
 """The narrowest matrix a tensor core takes; output channels are padded to it."""
 
