@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import jax
@@ -227,9 +228,41 @@ def test_programs_are_made_once_and_searched_only_where_that_pays(monkeypatch):
     assert made[2:] == [(3, False)]
 
 
+def test_a_stack_trains_while_the_programs_of_the_next_are_made(monkeypatch):
+    trained, lower = threading.Event(), programs._lower
+    monkeypatch.setattr(programs, "_PROGRAMS", {})
+    made = []
+
+    def slow(call):
+        if made:
+            assert trained.wait(60)  # or the first stack has waited for this
+        made.append(call)
+        return lower(call)
+
+    monkeypatch.setattr(programs, "_lower", slow)
+    fields = [*_fields(), *_fields(["gaussian:1,m=16"])]
+    train(
+        [*TASKS, TASKS[0]], fields, Config(steps=3, every=3), keys=[*KEYS, KEYS[0]],
+        stops=(3,), on_stop=lambda step, places, field: trained.set(),
+    )  # fmt: skip
+    assert len(made) == 2
+
+
+def test_what_was_being_made_when_a_training_ends_badly_is_not_kept(monkeypatch):
+    monkeypatch.setattr(programs, "_PROGRAMS", {})
+
+    def broken(call):
+        raise RuntimeError("no such op")
+
+    monkeypatch.setattr(programs, "_lower", broken)
+    with pytest.raises(RuntimeError, match="no such op"):
+        train(TASKS, _fields(), Config(steps=3, every=3), keys=KEYS)
+    assert programs._PROGRAMS == {}
+
+
 def test_a_program_that_is_to_compile_fast_lays_no_steps_side_by_side(monkeypatch):
     found, calls = [], []
-    scan, make = programs._scan, programs.programs
+    scan, make = programs._scan, programs.making
     monkeypatch.setattr(programs, "_PROGRAMS", {})
     monkeypatch.setattr(programs, "unroll", lambda task: 4)
     monkeypatch.setattr(
@@ -239,9 +272,7 @@ def test_a_program_that_is_to_compile_fast_lays_no_steps_side_by_side(monkeypatc
             found.append(unroll) or scan(one, state, length, 1)
         ),
     )
-    monkeypatch.setattr(
-        driver, "programs", lambda some: calls.extend(some) or make(some)
-    )
+    monkeypatch.setattr(driver, "making", lambda some: calls.extend(some) or make(some))
     config = Config(steps=2, every=2)
     train(TASKS, _fields(), config, keys=KEYS)
     monkeypatch.setitem(AUTOTUNE_FLOP, False, 0)

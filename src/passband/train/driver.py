@@ -21,7 +21,7 @@ from ..ops.mlp import Precision
 from ..tasks.task import Task
 from .memory import budget
 from .optimisers import adam
-from .programs import Call, Haste, Program, chunk, haste_of, programs
+from .programs import Call, Haste, Program, chunk, haste_of, making, programs
 from .schedules import Schedule, check_lr, constant_rate
 from .stack import Part, parts_of, unstack
 from .state import State, init_state
@@ -98,8 +98,8 @@ def train(
     A run by itself takes the plain program, and raises `Diverged` if it turns bad. Of
     several, nothing reduces across runs: a bad one is frozen at its last finite state
     (`history["stopped"]` holds the step) and its neighbours go on. Stacks are cut to
-    what fits in memory and, where there are several devices, spread over them; no step
-    is taken before the programs of all are made.
+    what fits in memory and, where there are several devices, spread over them; the
+    programs of the next are made while one trains.
 
     Args:
         lrs: one for each run, instead of the configuration's.
@@ -149,21 +149,22 @@ def train(
         for part in parts
         for length in lengths
     ]
-    made = iter(programs(calls))
     hooks = _Hooks(frozenset(stops), on_stop, on_log, name)
     trained: dict[int, tuple[Field, History]] = {}
-    for part in parts:
-        arrays = part.arrays(optimiser)
-        if on_stack is not None:
-            on_stack(len(trained))
-        share = (len(trained) + len(part.places)) / len(fields)
-        limit = math.inf if config.minutes is None else 60 * config.minutes * share
-        own = {length: next(made) for length in lengths}
-        pieces = [(a, b, own[b - a]) for a, b in itertools.pairwise([done, *ends])]
-        clock = begun if part.alone else time.perf_counter(), begun + limit
-        _stop(part, done, arrays[1], hooks)
-        found = _train_part(part, arrays, pieces, optimiser, config, clock, hooks)
-        trained.update(zip(part.places, found, strict=True))
+    with making(calls) as made:
+        ready = iter(made)
+        for part in parts:
+            arrays = part.arrays(optimiser)
+            if on_stack is not None:
+                on_stack(len(trained))
+            share = (len(trained) + len(part.places)) / len(fields)
+            limit = math.inf if config.minutes is None else 60 * config.minutes * share
+            own = {length: next(ready).ready() for length in lengths}
+            pieces = [(a, b, own[b - a]) for a, b in itertools.pairwise([done, *ends])]
+            clock = begun if part.alone else time.perf_counter(), begun + limit
+            _stop(part, done, arrays[1], hooks)
+            found = _train_part(part, arrays, pieces, optimiser, config, clock, hooks)
+            trained.update(zip(part.places, found, strict=True))
     runs = [trained[i] for i in range(len(fields))]
     return [field for field, _ in runs], [history for _, history in runs]
 

@@ -5,8 +5,8 @@ import enum
 import functools
 import os
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -210,10 +210,23 @@ class Call(NamedTuple):
 
 
 class Program:
-    """A compiled call; all arrays but those of its first argument are donated."""
+    """A compiled call, or one that is being made; all arrays but those of its first
+    argument are donated."""
 
-    def __init__(self, compiled: jax.stages.Compiled):
-        self.compiled = compiled
+    def __init__(self, made: Future[jax.stages.Compiled]):
+        self.made = made
+
+    @property
+    def compiled(self) -> jax.stages.Compiled:
+        return self.made.result()
+
+    def ready(self) -> "Program":
+        """Wait until it is made."""
+        global _COMPILE_SECONDS
+        begun = time.perf_counter()
+        self.made.result()
+        _COMPILE_SECONDS += time.perf_counter() - begun
+        return self
 
     def __call__(self, first: Any, *rest: Any) -> Any:
         return self.compiled(_arrays(first), _arrays(rest))
@@ -221,6 +234,12 @@ class Program:
 
 _PROGRAMS: dict[Any, Program] = {}
 """By function, and shapes, types and places of the arrays."""
+_COMPILE_SECONDS = 0.0
+
+
+def compile_seconds() -> float:
+    """What waiting for programs has taken in this process."""
+    return _COMPILE_SECONDS
 
 
 def program(
@@ -231,26 +250,48 @@ def program(
 
 
 def programs(calls: Sequence[Call]) -> list[Program]:
-    """The programs of several calls; those that are new are compiled side by side,
-    which for six shapes on a GPU takes 5 s and not 24."""
-    global _COMPILE_SECONDS
-    begun = time.perf_counter()
-    names, made = [_name(call) for call in calls], {}
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    """The programs of several calls, all of them made."""
+    with making(calls) as made:
+        return [one.ready() for one in made]
+
+
+@contextlib.contextmanager
+def making(calls: Sequence[Call]) -> Iterator[list[Program]]:
+    """The programs of several calls, while those that are new are being made.
+
+    One thread traces them in their order, and they are compiled side by side, which for
+    six shapes on a GPU takes 5 s and not 24: the first can run while the others are
+    made. What is not begun when this is left is not made.
+    """
+    names = [_name(call) for call in calls]
+    made = {name: _PROGRAMS[name] for name in names if name in _PROGRAMS}
+    tracer, compilers = ThreadPoolExecutor(1), ThreadPoolExecutor(os.cpu_count())
+    here = jax.config.jax_enable_x64, jax.config.jax_default_device  # pyright: ignore
+    try:
         for name, call in zip(names, calls, strict=True):
-            if name not in _PROGRAMS and name not in made:
-                made[name] = pool.submit(_lower(call).compile)
-    _PROGRAMS.update({name: Program(one.result()) for name, one in made.items()})
-    _COMPILE_SECONDS += time.perf_counter() - begun
-    return [_PROGRAMS[name] for name in names]
+            if name not in made:
+                traced = tracer.submit(_lower_as_in, here, call)
+                made[name] = Program(compilers.submit(_compile, traced))
+        yield [made[name] for name in names]
+    finally:
+        for pool in (tracer, compilers):
+            pool.shutdown(wait=False, cancel_futures=True)
+        _PROGRAMS.update({n: one for n, one in made.items() if _succeeded(one.made)})
 
 
-_COMPILE_SECONDS = 0.0
+def _compile(traced: Future[jax.stages.Lowered]) -> jax.stages.Compiled:
+    return traced.result().compile()
 
 
-def compile_seconds() -> float:
-    """What making programs has taken in this process."""
-    return _COMPILE_SECONDS
+def _succeeded(made: Future[jax.stages.Compiled]) -> bool:
+    return made.done() and not made.cancelled() and made.exception() is None
+
+
+def _lower_as_in(settings: tuple[bool, Any], call: Call) -> jax.stages.Lowered:
+    """With the settings of JAX that the thread has which asks for it."""
+    x64, device = settings
+    with jax.enable_x64(x64), jax.default_device(device):
+        return _lower(call)
 
 
 def _lower(call: Call) -> jax.stages.Lowered:
