@@ -35,7 +35,7 @@ from passband.tasks.task import Task
 from passband.train.device import device_name
 from passband.train.driver import Config, start
 from passband.train.optimisers import adam
-from passband.train.programs import chunk, program
+from passband.train.programs import Haste, chunk, program
 from passband.train.stack import stack, together
 
 
@@ -51,7 +51,7 @@ def training(task: Task, args: argparse.Namespace, runs: int) -> tuple[Any, floa
     shared, axes = stack([task] * runs)
     state = together(states)
     begun = time.perf_counter()
-    take = program(chunk, shared, state, axes, adam(), args.steps)
+    take = program(chunk, shared, state, axes, adam(), args.steps, haste=Haste.PATIENT)
     compiling = time.perf_counter() - begun
 
     def call() -> None:

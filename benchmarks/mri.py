@@ -34,7 +34,7 @@ from passband.train.device import device_name
 from passband.train.driver import Config, start
 from passband.train.memory import microbatch_voxels, parse_bytes
 from passband.train.optimisers import adam
-from passband.train.programs import chunk, program
+from passband.train.programs import Haste, chunk, program
 
 
 def network(width: int, precision: str) -> Field:
@@ -63,7 +63,7 @@ def compiled(task: Any, field: Field, precision: str, steps: int):
     config = Config(lr=2e-3, precision=precision)
     state = start(field, config, key=jax.random.key(0))
     begun = time.perf_counter()
-    take = program(chunk, task, state, None, adam(), steps)
+    take = program(chunk, task, state, None, adam(), steps, haste=Haste.PATIENT)
     seconds = time.perf_counter() - begun
     used: Any = take.compiled.memory_analysis()
     size = used.temp_size_in_bytes + used.argument_size_in_bytes

@@ -31,7 +31,7 @@ from passband.tasks.toy_views import toy_views
 from passband.train.device import device_name
 from passband.train.driver import Config, start, train
 from passband.train.optimisers import adam
-from passband.train.programs import chunk, program
+from passband.train.programs import Haste, chunk, program
 from passband.train.throughput import Shape
 
 LOOP = 200 if jax.default_backend() != "cpu" else 2
@@ -119,7 +119,7 @@ def step_seconds(task: NerfTask, field: Field, precision: str) -> float:
     """Seconds of a whole step, Adam and all."""
     config = Config(precision=precision)
     state = start(field, config, key=jax.random.key(0))
-    take = program(chunk, task, state, None, adam(), LOOP)
+    take = program(chunk, task, state, None, adam(), LOOP, haste=Haste.PATIENT)
 
     def run():
         nonlocal state

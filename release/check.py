@@ -59,7 +59,7 @@ def _of_wheel(path: Path) -> list[str]:
     told += [f"the wheel lacks {name}" for name in sorted(ours - names)]
     strange = {n for n in names - ours if not n.startswith(about)}
     told += [f"the wheel has {name} too" for name in sorted(strange)]
-    if "passband = passband.cli.main:main" not in entries:
+    if "passband = passband.cli.main:command" not in entries:
         told.append("the wheel has no command")
     if path.stat().st_size > 5e6:
         told.append(f"the wheel has {path.stat().st_size} bytes")

@@ -86,6 +86,24 @@ def test_module_runs_from_an_uninstalled_tree():
     assert (ran.returncode, ran.stdout) == (0, f"passband {__version__}\n")
 
 
+def test_a_process_ends_with_the_status_and_all_that_was_said():
+    """Python is not taken apart at the end, but what others asked for is done."""
+    program = (
+        "import atexit, sys, passband.cli.main as m\n"
+        "def main():\n"
+        "    atexit.register(print, 'last', file=sys.stderr)\n"
+        "    print('said', end='')\n"
+        "    return {status}\n"
+        "m.main = main\n"
+        "sys.exit(m.command())"
+    )
+    for status in (0, 2, 130):
+        run = [sys.executable, "-c", program.format(status=status)]
+        ran = subprocess.run(run, capture_output=True, text=True)
+        assert (ran.returncode, ran.stdout) == (status, "said")
+        assert ran.stderr == "last\n"
+
+
 def test_reader_that_has_gone_is_borne():
     command = f"{sys.executable} -m passband data list --json | exit 0"
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True)

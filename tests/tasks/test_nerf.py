@@ -8,11 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from passband.data.frustum import Frustum
 from passband.data.toy_scene import toy_cameras, toy_lens
 from passband.errors import InputError
 from passband.field import make_field
 from passband.paper.nerf_study import SMOKE, scene_of
-from passband.tasks.nerf import FieldRadiance, nerf_task, psnr_of_views
+from passband.tasks.nerf import MORE_RAYS, FieldRadiance, nerf_task, psnr_of_views
+from passband.train.driver import Config, start, train
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +121,43 @@ def test_toy_cameras_look_at_the_scene_from_above():
     np.testing.assert_allclose(poses[:, :, 2], poses[:, :, 3] / 4)
     assert (poses[:, 2, 3] > 0).all()
     assert toy_lens(400)[0] == pytest.approx(555.5555, abs=1e-4)  # protocol 9
+
+
+def test_skipping_empty_space_takes_more_rays_of_as_many_points(scene, field):
+    """Where all is empty, a ray is its last sample."""
+    skips = nerf_task(scene, batch=48, samples=8, seed=3, skip=True)
+    plain = nerf_task(scene, batch=MORE_RAYS * 48, samples=8, seed=3)
+    assert skips.step_points == 48 * 8 and skips.rays == plain.batch
+    np.testing.assert_array_equal(skips.pick(2), plain.pick(2))
+    gone = dead(field)
+    loss = eqx.filter_jit(lambda task: task.loss(gone, jax.random.key(0), 2))
+    assert float(loss(skips.ready(gone))) == pytest.approx(float(loss(plain)), rel=1e-6)
+    # Before the first look nothing is empty, and a quarter of the rays fit.
+    index = np.asarray(skips.pick(2))[:48]
+    wanted = (skips.views.truth().reshape(-1, 3)[index] ** 2).mean()
+    assert float(loss(skips)) == pytest.approx(wanted, rel=1e-5)
+
+
+def test_a_resumed_run_that_skips_finds_the_same_bits(scene, field):
+    task = nerf_task(scene, batch=24, samples=8, seed=3, skip=True)
+    config, key = Config(steps=8, lr=1e-2, every=4, precision="float32"), jax.random.key
+    [whole], _ = train([task], [field], config, keys=[key(1)])
+    states = []
+    train(
+        [task], [field], config, keys=[key(1)],
+        on_log=lambda state, _: states.append(state) or True,
+    )  # fmt: skip
+    [resumed], _ = train([task], [field], config, keys=[key(1)], state=states[0])
+    for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(resumed), strict=True):
+        np.testing.assert_array_equal(a, b)
+    moved = start(field, config, key=key(1)).field.mlp.weights[0]
+    assert (np.asarray(whole.mlp.weights[0]) != np.asarray(moved)).any()
+
+
+def test_forward_facing_scenes_are_not_skipped(scene):
+    frustum = Frustum(np.eye(3, 4), 1.2)
+    task = nerf_task(scene, samples=8, skip=True)
+    assert task.skip is not None and task.steps_a_look > 1
+    ahead = dataclasses.replace(scene.space, frustum=frustum)
+    bent = nerf_task(dataclasses.replace(scene, space=ahead), samples=8, skip=True)
+    assert bent.skip is None and bent.steps_a_look == 1

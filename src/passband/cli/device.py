@@ -1,7 +1,9 @@
 """Which device JAX uses; decided before JAX starts."""
 
+import contextlib
 import os
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
@@ -40,6 +42,20 @@ def prepare(
         problem = keep_programs()
         if problem is not None:
             Console(quiet=quiet).warn(problem)
+
+
+def find_ahead() -> None:
+    """Let JAX start its device in a thread of its own, beside the imports that follow.
+
+    On a GPU that is a second, most of it outside Python.
+    """
+    import jax
+
+    def find() -> None:
+        with contextlib.suppress(Exception):  # told to whoever asks for the device
+            jax.default_backend()
+
+    threading.Thread(target=find, daemon=True, name="passband-device").start()
 
 
 def join(options: Any, console: Console, deterministic: bool = False) -> "Processes":

@@ -59,7 +59,7 @@ def several_files(row: Row) -> type:
 
 def run(row: Row, options: Any, given: set[str]) -> int:
     """Fit a file and leave a run folder; of several files, a set of fields."""
-    from .device import prepare
+    from .device import find_ahead, prepare
 
     files = [name for name in options.file or [] if name]
     if row.is_many(files, options):
@@ -73,6 +73,7 @@ def run(row: Row, options: Any, given: set[str]) -> int:
 
     begun = time.perf_counter()
     prepare(options.device, options.deterministic, quiet=options.quiet)
+    find_ahead()
     from ..kinds.fit import fit, read_kind
     from ..kinds.phases import Phases
     from ..kinds.resume import configured_options, resumed_options

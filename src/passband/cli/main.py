@@ -1,5 +1,6 @@
 """The command `passband`: finds the verb, speaks of errors in one line."""
 
+import atexit
 import contextlib
 import importlib
 import os
@@ -65,6 +66,22 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("passband: interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+def command() -> int:
+    """`main` as a process, which ends once threads are joined and `atexit` is through:
+    taking Python apart behind them is 0.3 s of a fit."""
+    ended: list[int] = []
+
+    def leave() -> None:
+        if ended:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(ended[0])
+
+    atexit.register(leave)  # registered first, called last
+    ended.append(main())
+    return ended[0]
 
 
 @contextlib.contextmanager
@@ -183,4 +200,4 @@ def _overview(verb: str | None = None) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

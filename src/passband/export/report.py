@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,10 +103,11 @@ def write_report(
 
         figures = {**figures, "scale": choice_figure(tuned)}
     body = [*_header(title, result, mapping), *_beside(result, mapping)]
-    swiped = _layers(layers or {}, result, mapping)
-    body += swiped
-    body += _prior(result.get("prior"))
-    body += _figures(figures, history, mapping)
+    with ThreadPoolExecutor(1) as pool:  # zlib works beside Python
+        packed = pool.submit(_layers, layers or {}, result, mapping)
+        drawn = _figures(figures, history, mapping)
+        swiped = packed.result()
+    body += [*swiped, *_prior(result.get("prior")), *drawn]
     body += _usage(config, result, render_example)
     body += _phases(result.get("phases"))
     body += _origin(config)

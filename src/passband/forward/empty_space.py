@@ -59,23 +59,29 @@ def occupied(
     """Where density is above `least`, on a lattice from `low` to `high`, or at one of
     the 26 points around."""
     ends = jnp.asarray(low, jnp.float32), jnp.asarray(high, jnp.float32)
-    cells = _look(radiance, *ends, jnp.float32(least), lattice)
+    cells = eqx.filter_jit(look)(radiance, *ends, lattice, jnp.float32(least))
     return Occupied(cells, *ends)
 
 
-@eqx.filter_jit
-def _look(
-    radiance: Radiance, low: Array, high: Array, least: Array, n: int
+def look(
+    radiance: Radiance,
+    low: Float[Array, "3"],
+    high: Float[Array, "3"],
+    n: int,
+    least: Float[Array, ""] | float = 0.0,
 ) -> Bool[Array, "n n n"]:
+    """The cells of `occupied`, inside a program: as many layers at once as a device is
+    fast with."""
+    most = max(1, points_at_once() // n**2)
+    at_once = max(k for k in range(1, min(n, most) + 1) if n % k == 0)
     across = jnp.linspace(0.0, 1.0, n)
 
-    def layer(x):
-        y, z = jnp.meshgrid(across, across, indexing="ij")
-        place = jnp.stack([jnp.full_like(y, x), y, z], axis=-1).reshape(-1, 3)
-        _, density = radiance(low + place * (high - low))
-        return (density > least).reshape(n, n)
+    def layers(x: Float[Array, " k"]) -> Bool[Array, "k n n"]:
+        place = jnp.stack(jnp.meshgrid(x, across, across, indexing="ij"), axis=-1)
+        _, density = radiance(low + place.reshape(-1, 3) * (high - low))
+        return (density > least).reshape(at_once, n, n)
 
-    found = jax.lax.map(layer, across)
+    found = jax.lax.map(layers, across.reshape(-1, at_once)).reshape(n, n, n)
     return jax.lax.reduce_window(
         found, False, jax.lax.bitwise_or, (3, 3, 3), (1, 1, 1), "SAME"
     )

@@ -20,7 +20,8 @@ from ..train.schedules import schedule
 from ..tuning.problem import Problem
 from ..words import parse_mapping
 from .comparison import Comparison, Row
-from .fit import Fitted, entry_steps, fit
+from .defaults import entry_steps
+from .fit import Fitted, fit
 from .kind import SILENT, History, Kind, Listener
 from .options import TrainOptions
 from .rivals import METHODS, OURS, Changes, chosen, methods_for

@@ -30,6 +30,7 @@ MOST_SAMPLES, CPU_MOST_SAMPLES, CPU_LEAST_SAMPLES = 2**18, 2**14, 2**12
 """Samples of a grid that the trials see: on a CPU a quarter, between these two."""
 CPU_PASS = 16
 """Steps that a pass over these takes on a CPU, at least."""
+CPU_CHUNK = 2**18  # points between two looks at the clock: about 3 s
 
 
 def resolve(
@@ -146,3 +147,10 @@ def score_line(scores: Mapping[str, float]) -> str:
     if "error_test" in scores:
         parts.append(f"held out {scores['error_test']:.1%}")
     return ", ".join(parts)
+
+
+def entry_steps(points: int) -> int:
+    """Steps between two entries of the history, of so many points each."""
+    if jax.default_backend() != "cpu":
+        return 25
+    return max(1, min(25, CPU_CHUNK // points))

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from ..tuning.choice import Choice
 from ..version import __version__
 from ..words import parse_mapping
 from .choose import choose_for
-from .defaults import on_cpu
+from .defaults import entry_steps, on_cpu
 from .kind import SILENT, Evaluation, Kind, Listener, Training
 from .options import TrainOptions
 from .phases import Phases
@@ -46,7 +47,6 @@ RESTARTS, SLOWER = 3, 3.0
 """How often a run that collapses starts anew, with the next seed, and its rate divided
 by what."""
 LEAST_SECONDS = 5.0  # for an evaluation, however short the fit was to be
-CPU_CHUNK = 2**18  # points between two looks at the clock: about 3 s
 FREE = {"max_memory"}
 """Options that may differ when a run is resumed."""
 
@@ -318,20 +318,14 @@ def _config(
             config[f.name] = os.path.realpath(config[f.name])
     config["sha256"], config["inputs"] = kind.hashes(asked)
     config["environment"] = environment(training.precision)
-    config["every"] = entry_steps(task.step_points * training.members)
+    every = entry_steps(task.step_points * training.members)
+    config["every"] = max(every, task.steps_a_look)
     return config
 
 
 def _plain(value: Any) -> Any:
     """An option as JSON has it; an optimiser of one's own has no name."""
     return value if isinstance(value, str | int | float | None) else "one's own"
-
-
-def entry_steps(points: int) -> int:
-    """Steps between two entries of the history, of so many points each."""
-    if jax.default_backend() != "cpu":
-        return 25
-    return max(1, min(25, CPU_CHUNK // points))
 
 
 def result_of(
@@ -381,17 +375,20 @@ def model_facts(result: dict[str, Any], found: Evaluation) -> dict[str, Any]:
 
 def _leave(fitted: Fitted, folder: RunFolder) -> None:
     """Preview, report and model in the run folder."""
-    write_picture(folder.path / "preview.png", fitted.evaluation.preview())
-    write_report(
-        folder.path / "report.html",
-        title=fitted.kind.title,
-        config=folder.config,
-        result=fitted.result,
-        figures=figures_of(fitted.evaluation, fitted.result["mapping"]),
-        history=fitted.history,
-        layers=layers_of(fitted.evaluation, fitted.result["mapping"]),
-        render_example=fitted.kind.render_example,
-    )
+    with ThreadPoolExecutor(1) as pool:  # zlib works beside Python
+        preview = fitted.evaluation.preview()
+        packed = pool.submit(write_picture, folder.path / "preview.png", preview)
+        write_report(
+            folder.path / "report.html",
+            title=fitted.kind.title,
+            config=folder.config,
+            result=fitted.result,
+            figures=figures_of(fitted.evaluation, fitted.result["mapping"]),
+            history=fitted.history,
+            layers=layers_of(fitted.evaluation, fitted.result["mapping"]),
+            render_example=fitted.kind.render_example,
+        )
+        packed.result()
     save(
         fitted.field,
         folder.path / "model.safetensors",

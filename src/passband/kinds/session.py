@@ -15,12 +15,12 @@ import optax
 
 from ..data.images import write_image
 from ..ops.mlp import Precision
-from ..plot.style import import_ahead
 from ..tasks.task import Task
 from ..train.driver import Config, Diverged, train
 from ..train.run_folder import RunFolder, add_entry
 from ..train.schedules import Cosine
 from ..train.state import State
+from .ahead import import_ahead
 from .kind import Kind, Listener
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -99,7 +99,7 @@ def sit(
     start = f"step {int(begun.state.step)}/{config.steps}"
     listener.progress(f"{start}  compiling", often=False)
     if folder is not None:
-        import_ahead()  # the report draws
+        import_ahead()
     with _interrupts() as interrupted:
         try:
             train(

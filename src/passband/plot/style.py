@@ -2,7 +2,6 @@
 
 import colorsys
 import functools
-import importlib
 import io
 import re
 import threading
@@ -118,17 +117,6 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
             return draw(*args, **kwargs)
 
     return inside
-
-
-def import_ahead() -> None:
-    """Import matplotlib in a thread of its own, beside what a device does meanwhile."""
-    modules = ("figure", "style", "backends.backend_agg", "backends.backend_svg")
-
-    def work() -> None:
-        for name in modules:
-            importlib.import_module(f"matplotlib.{name}")
-
-    threading.Thread(target=work, daemon=True, name="passband-imports").start()
 
 
 def new_figure(width: float, height: float) -> "Figure":

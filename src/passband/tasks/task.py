@@ -39,6 +39,17 @@ class Task(eqx.Module):
     def step_points(self) -> int:
         """How many times a step evaluates the field."""
 
+    def ready(self, field: Field) -> "Task":
+        """The task of the next steps of a run alone, with what it looks up in the field
+        before them: a function of the state, so that a resumed run finds the same."""
+        del field
+        return self
+
+    @property
+    def steps_a_look(self) -> int:
+        """Steps that `ready` is worth, at least."""
+        return 1
+
     @property
     def microbatch_points(self) -> int:
         """Points whose layers a step holds in memory together."""

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import numpy as np
 import optax
@@ -265,7 +264,14 @@ def start(
     Chunks donate their state, so the caller's field must not share its buffers.
     """
     [fresh] = _states([field], [config.lr], [key], config, optimiser or adam())
-    return jax.tree.map(lambda x: x.copy() if eqx.is_array(x) else x, fresh)
+    return jax.tree.map(_copied, fresh)
+
+
+def _copied(leaf: Any) -> Any:
+    """An array in a buffer of its own; `copy` would make a program for each shape."""
+    if not isinstance(leaf, jax.Array):
+        return leaf
+    return jax.device_put(leaf, may_alias=False)
 
 
 def _states(

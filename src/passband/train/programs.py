@@ -65,6 +65,8 @@ def chunk(
     def one(task, state, number):
         return advance(task, state, optimiser, number)
 
+    if axes is None:
+        task = task.ready(state.field)
     if axes is not None:
         one = eqx.filter_vmap(one, in_axes=(axes, eqx.if_array(0), 0))
 

@@ -1,0 +1,85 @@
+"""Empty space in training: PSNR and seconds of Lego with and without, side by side.
+
+    python benchmarks/empty_space.py [--size small] [--keys 2] [--json OUT]
+
+By Muon and a cosine, as the recipe `modern` trains. `full` is the paper's scene on a
+GPU (Lego of 400 pixels, 13 test views); `small` has 100 pixels, 48 samples and a
+network of 64 channels for a CPU. Seconds are of steps, compiling apart.
+"""
+
+import argparse
+import dataclasses
+import json
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from passband.data.scenes import read_scene
+from passband.data.store import check
+from passband.field import make_field
+from passband.paper import nerf_study
+from passband.paper.item import Preset
+from passband.tasks.nerf import nerf_task
+from passband.train.device import device_name
+from passband.train.driver import Config, train
+from passband.train.optimisers import optimiser
+from passband.train.schedules import schedule
+from passband.train.work import work_done
+
+# Skipping or not, rays a step where nothing is empty, steps. With a cosine the end is
+# set before the first step, so that each is a training of its own.
+FULL = [(False, 1024, 10_000), (True, 1024, 6_000), (True, 1024, 8_000),
+        (True, 512, 10_000)]  # fmt: skip
+SMALL = [(False, 400, 1200), (False, 200, 1200), (True, 200, 1200),
+         (False, 100, 1200), (True, 100, 1200)]  # fmt: skip
+EVERY = 50
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", choices=("small", "full"), default="full")
+    parser.add_argument("--keys", type=int, default=1)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    if args.size == "full":
+        sizes = nerf_study.STUDY.sizes[Preset.FULL]
+        scene, samples, plan = nerf_study.scene_of(sizes), sizes.samples, FULL
+        word, width = nerf_study.STUDY.word("gaussian", "test", sizes), sizes.width
+    else:
+        scene = read_scene(check("lego"), background="black", most=100)
+        assert scene.test is not None
+        every_fifth = np.arange(0, len(scene.test.names), 5)
+        scene = dataclasses.replace(scene, test=scene.test.part(every_fifth))
+        samples, plan, word, width = 48, SMALL, "gaussian:5,m=64", 64
+    rows = []
+    for skip, rays, steps in plan:
+        for seed in range(args.keys):
+            task = nerf_task(scene, batch=rays, samples=samples, seed=seed, skip=skip)
+            drawn, key = jax.random.split(jax.random.key(seed))
+            field = make_field(
+                word, d=3, out=4, key=drawn, width=width, output="identity"
+            )
+            begun, before = time.perf_counter(), work_done()
+            [field], _ = train(
+                [task], [field],
+                Config(steps, schedule("cosine", 1e-3, steps), every=EVERY),
+                keys=[key], optimiser=optimiser("muon"),
+            )  # fmt: skip
+            spent = work_done().since(before).seconds
+            row = {
+                "skip": skip, "rays": rays, "points": task.step_points, "steps": steps,
+                "seed": seed, "seconds": round(spent, 3),
+                "with_compiling": round(time.perf_counter() - begun, 1),
+                "psnr_test": round(task.metrics(field)["psnr_test"], 3),
+            }  # fmt: skip
+            rows.append(row)
+            print(row, flush=True)
+    if args.json is not None:
+        found = {"device": device_name(), "jax": jax.__version__, "rows": rows}
+        args.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
