@@ -1,13 +1,13 @@
 """CT: seconds of a training step, beside the field's own pass.
 
     python benchmarks/ct.py [--side 512] [--views 20] [--width 256] [--runs 8]
-                            [--steps 20] [--precision auto] [--json FILE]
+                            [--steps 20] [--precision auto] [--few] [--json FILE]
 
 Trainings of one network take turns, so that all meet the same load: on the densities
 themselves (the field's own forward and backward pass, with Adam), through the paper's
 nearest-neighbour projector, and through line integrals of parallel rays and of fans;
 then the first two as `--runs` networks in one program. The operators alone, and
-scikit-image's `radon`, stand beside.
+scikit-image's `radon`, stand beside. `--few` has the first two of one network alone.
 """
 
 import argparse
@@ -79,6 +79,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--precision", default="auto")
+    parser.add_argument("--few", action="store_true")
     parser.add_argument("--json")
     args = parser.parse_args()
     head = jnp.asarray(shepp_logan(args.side))
@@ -95,13 +96,13 @@ def main() -> None:
         name: fan(angles, args.side, arc=arc, unit=0.14832 * args.side, **distances)
         for name, arc in (("fan, flat", False), ("fan, arc", True))
     }
+    straight = {} if args.few else {"lines": lines, **fans}
     tasks: dict[str, tuple[Task, int]] = {
         "field alone": (direct, 1),
         "nearest": (CTTask(nearest, nearest(head), None, args.side), 1),
-        "lines": (CTTask(lines, lines(head), None, args.side), 1),
-        **{k: (CTTask(f, f(head), None, args.side), 1) for k, f in fans.items()},
+        **{k: (CTTask(f, f(head), None, args.side), 1) for k, f in straight.items()},
     }
-    if args.runs > 1:
+    if args.runs > 1 and not args.few:
         tasks["field alone, stacked"] = (direct, args.runs)
         tasks["nearest, stacked"] = (tasks["nearest"][0], args.runs)
     calls: dict[str, Callable[[], None]] = {}
@@ -109,7 +110,7 @@ def main() -> None:
     for name, (task, runs) in tasks.items():
         calls[name], compiling[name] = training(task, args, runs)
     calls["nearest: A and its adjoint"] = operator(nearest)
-    for name, forward in {"lines": lines, **fans}.items():
+    for name, forward in straight.items():
         calls[f"{name}: A and its adjoint"] = operator(forward)
     spent: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
@@ -135,7 +136,7 @@ def main() -> None:
             "times the field alone": seconds[name] / seconds[base],
             "seconds for 1000 steps": 1e3 * seconds[name],
         }
-    for name in fans:
+    for name in fans if straight else ():
         result[name]["times parallel rays"] = seconds[name] / seconds["lines"]
     for name in list(calls)[len(tasks) :]:
         result[name] = {"milliseconds": 1e3 * seconds[name]}

@@ -30,8 +30,9 @@ from passband.train.work import work_done
 
 # Skipping or not, rays a step where nothing is empty, steps. With a cosine the end is
 # set before the first step, so that each is a training of its own.
-FULL = [(False, 1024, 10_000), (True, 1024, 6_000), (True, 1024, 8_000),
-        (True, 512, 10_000)]  # fmt: skip
+FULL = [(False, 1024, 10_000), (True, 1024, 5_000), (True, 512, 10_000),
+        (True, 256, 10_000), (True, 256, 20_000), (True, 1024, 20_000),
+        (True, 256, 50_000)]  # fmt: skip
 SMALL = [(False, 400, 1200), (False, 200, 1200), (True, 200, 1200),
          (False, 100, 1200), (True, 100, 1200)]  # fmt: skip
 EVERY = 50
@@ -76,9 +77,9 @@ def main() -> None:
             }  # fmt: skip
             rows.append(row)
             print(row, flush=True)
-    if args.json is not None:
-        found = {"device": device_name(), "jax": jax.__version__, "rows": rows}
-        args.json.write_text(json.dumps(found, indent=1))
+            if args.json is not None:
+                found = {"device": device_name(), "jax": jax.__version__, "rows": rows}
+                args.json.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":
