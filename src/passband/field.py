@@ -1,6 +1,7 @@
 """A field: encoding, multilayer perceptron and output activation, as one pytree."""
 
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -274,11 +275,21 @@ INITIALISERS: dict[str, Initialiser] = {
 
 def _layers(key: AnyKey, sizes: Sequence[int]):
     """A key for every layer, activations too: as stax split them (protocol 0.10)."""
-    for i, o in itertools.pairwise(sizes):
+    keys = _layer_keys(key, len(sizes) - 1)
+    for (kw, kb), (i, o) in zip(keys, itertools.pairwise(sizes), strict=True):
+        yield kw, kb, i, o
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def _layer_keys(key: AnyKey, count: int) -> list[tuple[AnyKey, AnyKey]]:
+    """As one program: splits are most of the calls that drawing a network makes."""
+    found = []
+    for _ in range(count):
         key, layer = jax.random.split(key)
         kw, kb = jax.random.split(layer)
-        yield kw, kb, i, o
+        found.append((kw, kb))
         key, _ = jax.random.split(key)
+    return found
 
 
 def _own_init(activation: Activation) -> Initialiser:

@@ -91,22 +91,31 @@ def test_families_meet_on_one_axis():
     np.testing.assert_allclose(lines, [expected, expected], rtol=1e-12)
 
 
-def fig9_claims(factor: float, shift: int = 0, wide: float = 0.01) -> list[str]:
-    """Verdicts where one family is `factor` off, shifted, and has that train error."""
+def fig9_claims(
+    factor: float, shift: int = 0, wide: float = 1.0, narrow: float = 1.0
+) -> list[str]:
+    """Verdicts where one family is `factor` off, shifted, and has so many times the
+    train error at its ends."""
     rms = np.tile(2.0 ** np.arange(7), (4, 1))
     test = np.tile(1e-2 * 4.0 ** np.abs(np.arange(7) - 3), (4, 1))
+    train = np.tile(0.64 * 8.0 ** -np.arange(7), (4, 1))
     test[3] = factor * np.roll(test[3], shift)
-    train = np.tile(2.0 ** -np.arange(7), (4, 1))
-    train[3, -1] = wide
+    train[3] *= factor
+    train[3, 0] *= narrow
+    train[3, -1] *= wide
     claims = fig9._claims(rms, test[..., None], train[..., None], Preset.FULL)
+    assert [c.aside for c in claims] == [False] * 4 + [True]
     return [c.verdict[0] for c in claims]
 
 
 def test_families_off_the_curve_are_told():
-    assert fig9_claims(1.5) == ["r"] * 4
-    assert fig9_claims(1000.0) == ["d", "r", "r", "r"]
+    assert fig9_claims(1.5) == ["r"] * 5
+    assert fig9_claims(1000.0) == ["d", "r", "r", "r", "r"]
     assert fig9_claims(1.0, shift=2)[1] == "d"
-    assert fig9_claims(1.0, wide=0.5)[3] == "d"
+    assert fig9_claims(1.0, narrow=0.4)[3] == "d"  # not similar
+    assert fig9_claims(1.0, wide=20)[3:] == ["r", "r"]
+    assert fig9_claims(1.0, wide=100)[3:] == ["d", "r"]  # not further apart
+    assert fig9_claims(1.0, wide=1e5)[3:] == ["d", "d"]
 
 
 def test_frequencies_of_the_full_size_are_octaves():

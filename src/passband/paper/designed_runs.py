@@ -143,7 +143,8 @@ def train(study: Study) -> dict[str, np.ndarray]:
                 keys.append(jax.random.split(key, setting.signals))
             for p, key in zip(powers, keys, strict=False):
                 tasks += own
-                fields += [_field(power_law(p, setting.n), k, setting) for k in key]
+                encoding = power_law(p, setting.n)
+                fields += [_field(encoding, k, setting) for k in key]
             for loss in LOSSES:
                 encoding = study.designs[i][loss].encoding()
                 tasks += own

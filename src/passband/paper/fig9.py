@@ -70,6 +70,8 @@ class Fig9(Item):
         "is uniform (the Gaussian is the usual one), and each family's scale is the "
         "one whose expected RMS frequency along an axis is 1, 2, 4 ... 64.",
         "All else is as in Table 3: the test pixels are [1::2, 1::2].",
+        "The text says that 2D shows the pattern of 1D: train and test error similar "
+        "where the frequencies are narrow, far apart where they are wide.",
     )
 
     def run(self, preset: Preset, progress: Progress) -> Outcome:
@@ -138,6 +140,10 @@ class Fig9(Item):
             curves=np.stack([middle, middle]),
         )
         return {self.id: figure}
+
+    def judged(self, outcome: Outcome, preset: Preset) -> tuple[Claim, ...]:
+        found = outcome.arrays
+        return _claims(found["rms"], found["test"], found["train"], preset)
 
 
 ITEM = Fig9()
@@ -212,6 +218,7 @@ def _claims(
     best = np.argmin(curves, axis=1)
     each = np.arange(len(FAMILIES))
     ends = curves[:, [0, -1]] / curves.min(axis=1, keepdims=True)
+    parts = curves / learned
     falls = [
         bool((np.diff(x[: k + 1]) < 0).all())
         for x, k in zip(learned, best, strict=True)
@@ -238,6 +245,15 @@ def _claims(
             + _by_family(f"{left:.3g} and {right:.3g} times" for left, right in ends),
         ),
         judge(
+            "where too narrow, train and test error are similar, and the wider, the "
+            "further they part",
+            bool((parts[:, 0] < 2).all() and (np.diff(parts) > 0).all())
+            if enough
+            else None,
+            "test over train error from the narrowest (below 2 asked) to the widest: "
+            + _by_family(" ".join(f"{x:.3g}" for x in row) for row in parts),
+        ),
+        judge(
             "train error falls up to the best RMS, and is lower still at the widest",
             all(falls) and bool((learned[:, -1] < learned[each, best]).all())
             if enough
@@ -246,7 +262,9 @@ def _claims(
             + _by_family(
                 " ".join(f"{psnr:.1f}" for psnr in row)
                 for row in -10 * np.log10(learned)
-            ),
+            )
+            + "; hangs on which of two scales with equal test errors is the best",
+            aside=True,
         ),
     )
 
