@@ -59,7 +59,7 @@ def occupied(
     """Where density is above `least`, on a lattice from `low` to `high`, or at one of
     the 26 points around."""
     ends = jnp.asarray(low, jnp.float32), jnp.asarray(high, jnp.float32)
-    cells = eqx.filter_jit(look)(radiance, *ends, lattice, jnp.float32(least))
+    cells = _looked(radiance, *ends, lattice, jnp.float32(least))
     return Occupied(cells, *ends)
 
 
@@ -85,6 +85,9 @@ def look(
     return jax.lax.reduce_window(
         found, False, jax.lax.bitwise_or, (3, 3, 3), (1, 1, 1), "SAME"
     )
+
+
+_looked = eqx.filter_jit(look)
 
 
 def box_of_views(
