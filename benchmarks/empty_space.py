@@ -36,8 +36,7 @@ from passband.train.work import work_done
 FULL = [(False, 1024, 10_000), (True, 1024, 5_000), (True, 512, 10_000),
         (True, 256, 10_000), (True, 256, 20_000), (True, 1024, 20_000),
         (True, 256, 50_000)]  # fmt: skip
-SMALL = [(False, 400, 1200), (False, 200, 1200), (True, 200, 1200),
-         (False, 100, 1200), (True, 100, 1200)]  # fmt: skip
+SMALL = [(False, 200, 3000), (True, 200, 3000), (False, 100, 3000), (True, 100, 3000)]
 EVERY = 50
 
 

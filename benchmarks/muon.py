@@ -28,15 +28,13 @@ def muon(matrices: optax.GradientTransformation) -> optax.GradientTransformation
 OPTIMISERS = {
     "adam": adam(),
     "muon": muon(optax.chain(muon_of_matrices(FEW), optax.scale(MUON_SHARE))),
-    "muon as one": muon(muon_of_matrices(FEW, as_one=True)),
-    "muon, 2 as one": muon(muon_of_matrices(FEWER, as_one=True)),
     "muon, 2 of the first": muon(muon_of_matrices(FEW, first=FEWER)),
     "muon, 1 of the first": muon(muon_of_matrices(FEW, first=FEWER[:1])),
     "muon, 4 iterations": muon(muon_of_matrices(MORE)),
     "muon, 5 iterations": muon(muon_of_matrices(JORDAN)),
     "muon of optax": muon(optax.contrib.muon(MUON_SHARE)),
 }
-BRIEF = ("adam", "muon", "muon as one", "muon, 2 as one")
+BRIEF = ("adam", "muon", "muon, 2 of the first")
 """What `--few` times."""
 
 

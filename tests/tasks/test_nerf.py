@@ -13,7 +13,13 @@ from passband.data.toy_scene import toy_cameras, toy_lens
 from passband.errors import InputError
 from passband.field import make_field
 from passband.paper.nerf_study import SMOKE, scene_of
-from passband.tasks.nerf import MORE_RAYS, FieldRadiance, nerf_task, psnr_of_views
+from passband.tasks.nerf import (
+    MORE_RAYS,
+    SKIP_AFTER,
+    FieldRadiance,
+    nerf_task,
+    psnr_of_views,
+)
 from passband.train.driver import Config, start, train
 
 
@@ -131,14 +137,17 @@ def test_skipping_empty_space_takes_more_rays_of_as_many_points(scene, field):
     np.testing.assert_array_equal(skips.pick(2), plain.pick(2))
     gone = dead(field)
     loss = eqx.filter_jit(lambda task: task.loss(gone, jax.random.key(0), 2))
-    assert float(loss(skips.ready(gone))) == pytest.approx(float(loss(plain)), rel=1e-6)
-    # Before the first look nothing is empty, and a quarter of the rays fit.
+    looked = skips.ready(gone, SKIP_AFTER)
+    assert float(loss(looked)) == pytest.approx(float(loss(plain)), rel=1e-6)
+    # Before the first look, and early, nothing is empty, and a quarter of the rays fit.
     index = np.asarray(skips.pick(2))[:48]
     wanted = (skips.views.truth().reshape(-1, 3)[index] ** 2).mean()
-    assert float(loss(skips)) == pytest.approx(wanted, rel=1e-5)
+    for early in (skips, skips.ready(gone, SKIP_AFTER - 1)):
+        assert float(loss(early)) == pytest.approx(wanted, rel=1e-5)
 
 
-def test_a_resumed_run_that_skips_finds_the_same_bits(scene, field):
+def test_a_resumed_run_that_skips_finds_the_same_bits(scene, field, monkeypatch):
+    monkeypatch.setattr("passband.tasks.nerf.SKIP_AFTER", 4)
     task = nerf_task(scene, batch=24, samples=8, seed=3, skip=True)
     config, key = Config(steps=8, lr=1e-2, every=4, precision="float32"), jax.random.key
     [whole], _ = train([task], [field], config, keys=[key(1)])

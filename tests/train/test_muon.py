@@ -70,12 +70,10 @@ def test_each_is_the_best_polynomial_for_where_the_last_one_ends(several, low):
 
 def test_together_they_are_what_each_shape_is_by_itself():
     matrices = _matrices(0)
-    alone = orthogonal(matrices, few_products=False)
-    for many in (orthogonal(matrices, few_products=True),
-                 orthogonal(matrices, as_one=True)):  # fmt: skip
-        for a, b, W in zip(many, alone, matrices, strict=True):
-            assert a.shape == W.shape
-            np.testing.assert_allclose(a, b, atol=1e-4)
+    both = [orthogonal(matrices, few_products=few) for few in (True, False)]
+    for a, b, W in zip(*both, matrices, strict=True):
+        assert a.shape == W.shape
+        np.testing.assert_allclose(a, b, atol=1e-4)
 
 
 def test_the_first_matrix_may_have_iterations_of_its_own():

@@ -29,10 +29,16 @@ class Skip(eqx.Module):
     """Those of one ray, at least."""
     lattice: int = eqx.field(static=True)
 
-    def looked(self, radiance: Radiance) -> "Skip":
+    def looked(
+        self, radiance: Radiance, *, everywhere: Bool[Array, ""] | bool = False
+    ) -> "Skip":
         """With the lattice of where there is density now: all cells are looked at, so
-        that one which fills is found again."""
-        cells = look(radiance, self.low, self.high, self.lattice)
+        that one which fills is found again.
+
+        Args:
+            everywhere: leave nothing out yet.
+        """
+        cells = look(radiance, self.low, self.high, self.lattice) | everywhere
         found = Occupied(cells, self.low, self.high)
         return dataclasses.replace(self, occupied=found)
 

@@ -145,7 +145,7 @@ class NerfKind(Kind):
             samples=self.samples,
             seed=self.options.seed,
             test=self._scored()[0],
-            skip=_skips(training),
+            skip=self.options.skip_empty and training.members == 1,
         )
 
     def nyquist(self) -> float:
@@ -346,12 +346,6 @@ class NerfKind(Kind):
 
 def _longest(options: NerfOptions) -> int:
     return options.longest or (CPU_LONGEST if on_cpu() else LONGEST)
-
-
-def _skips(training: Training) -> bool:
-    """Whether a step leaves empty space out: by the modern recipe, of one network; not
-    on a CPU, whose few points are soon outweighed by the looks."""
-    return training.recipe == "modern" and training.members == 1 and not on_cpu()
 
 
 def _lr(mapping: Mapping) -> float:

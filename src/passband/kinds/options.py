@@ -240,6 +240,11 @@ class NerfOptions(TrainOptions):
         "things small), auto: ndc where COLMAP's or LLFF's cameras all look one way",
         choices=("auto", "box", "ndc"),
     )
+    skip_empty: bool = option(
+        False,
+        "leave empty space out of the steps after the first 1000: up to four times the "
+        "rays for as many points; not of forward-facing scenes, nor of members",
+    )
     allow_outside: bool = option(
         False, "read pictures that the camera file names outside its folder"
     )

@@ -29,9 +29,10 @@ from .task import Task, half_mean_square
 
 MORE_RAYS = 4
 """Times the batch: rays from which a step is filled where empty space is skipped."""
-SKIP_LATTICE, SKIP_STEPS = 96, 50
-"""Points along each side of what is looked at between steps, and how many steps; a
-twentieth of what these take with 1024 rays of 128 samples."""
+SKIP_LATTICE, SKIP_STEPS, SKIP_AFTER = 96, 50, 1000
+"""Points along each side of what is looked at between steps, how many steps, and the
+first steps, in which nothing is left out: density moves faster there than it is looked
+at, and of two keys of Lego one did not leave the fog that scenes begin with."""
 # Rays that `probe` looks along: a twentieth of a second on a CPU.
 PROBES = 128
 
@@ -121,10 +122,12 @@ class NerfTask(Task):
     """What is left out of empty space; `batch` rays are then what fits if nothing is
     empty, and up to `MORE_RAYS` times as many are taken."""
 
-    def ready(self, field: Field) -> "NerfTask":
+    def ready(self, field: Field, step: Int[Array, ""] | int) -> "NerfTask":
         if self.skip is None or isinstance(field, Members):
             return self
-        return dataclasses.replace(self, skip=self.skip.looked(FieldRadiance(field)))
+        early = jnp.asarray(step) < SKIP_AFTER
+        skip = self.skip.looked(FieldRadiance(field), everywhere=early)
+        return dataclasses.replace(self, skip=skip)
 
     @property
     def steps_a_look(self) -> int:

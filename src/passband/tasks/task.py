@@ -39,10 +39,10 @@ class Task(eqx.Module):
     def step_points(self) -> int:
         """How many times a step evaluates the field."""
 
-    def ready(self, field: Field) -> "Task":
-        """The task of the next steps of a run alone, with what it looks up in the field
-        before them: a function of the state, so that a resumed run finds the same."""
-        del field
+    def ready(self, field: Field, step: Int[Array, ""] | int) -> "Task":
+        """The task of the steps from this one on of a run alone, with what it looks up
+        in the field before them: by the state, so that a resumed run finds the same."""
+        del field, step
         return self
 
     @property

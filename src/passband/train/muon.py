@@ -51,10 +51,7 @@ class MuonState(NamedTuple):
 
 
 def muon_of_matrices(
-    coefficients: Coefficients = FEW,
-    *,
-    first: Coefficients | None = None,
-    as_one: bool = False,
+    coefficients: Coefficients = FEW, *, first: Coefficients | None = None
 ) -> optax.GradientTransformation:
     """Muon at unit rate for a pytree of matrices (inputs, outputs), with Nesterov's
     momentum; a matrix of more outputs than inputs steps further, by the root of their
@@ -63,7 +60,6 @@ def muon_of_matrices(
     Args:
         first: of the first matrix alone. On a GPU it is the one whose iterations
             nothing else can overlap: its gradient is the last of a step.
-        as_one: all matrices as one group, as `orthogonal` has it.
     """
 
     def init(params: PyTree) -> MuonState:
@@ -85,7 +81,7 @@ def muon_of_matrices(
         apart = 0 if first is None else 1
         turned = [
             *orthogonal(matrices[:apart], first or ()),
-            *orthogonal(matrices[apart:], coefficients, as_one=as_one),
+            *orthogonal(matrices[apart:], coefficients),
         ]
         steps = [-math.sqrt(max(1, W.shape[1] / W.shape[0])) * W for W in turned]
         return jax.tree.unflatten(tree, steps), MuonState(taken, mean)
@@ -98,20 +94,17 @@ def orthogonal(
     coefficients: Coefficients = FEW,
     *,
     few_products: bool | None = None,
-    as_one: bool = False,
 ) -> list[Float[Array, "_ _"]]:
     """Each matrix with its singular values near 1, by Newton and Schulz's iteration.
 
     Args:
         few_products: pad matrices of one length to one shape; by default not on a CPU.
-        as_one: pad them all to one shape.
     """
     if few_products is None:
         few_products = jax.default_backend() != "cpu"
     groups: dict[Any, list[int]] = {}
     for k, W in enumerate(matrices):
         name = max(W.shape) if few_products else (min(W.shape), max(W.shape))
-        name = None if as_one else name
         groups.setdefault(name, []).append(k)
     found: dict[int, Array] = {}
     for members in groups.values():

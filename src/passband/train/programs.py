@@ -66,7 +66,7 @@ def chunk(
         return advance(task, state, optimiser, number)
 
     if axes is None:
-        task = task.ready(state.field)
+        task = task.ready(state.field, state.step)
     if axes is not None:
         one = eqx.filter_vmap(one, in_axes=(axes, eqx.if_array(0), 0))
 
