@@ -94,7 +94,7 @@ def fused_field(
     | --- | --- | --- |
     | plain | 0.457 ms, 189 TFLOP/s | 5.84 ms, 236 TFLOP/s |
     | by Triton | 0.288 ms, 300 TFLOP/s | 4.03 ms, 343 TFLOP/s |
-    | by Mosaic GPU | 0.251 ms, 343 TFLOP/s | 3.26 ms, 423 TFLOP/s |
+    | by Mosaic GPU | 0.251 ms, 343 TFLOP/s | 3.20 ms, 431 TFLOP/s |
 
     Args:
         still: the same points come again: features are made apart, to be kept.
