@@ -1,6 +1,8 @@
 """Compiled programs that are kept are found again, whole, and never in the way."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ def keeping(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("PASSBAND_CACHE", raising=False)
     before: Any = jax.config
-    names = ("jax_enable_compilation_cache",
+    names = ("jax_enable_compilation_cache", "jax_include_full_tracebacks_in_locations",
              "jax_persistent_cache_min_compile_time_secs")  # fmt: skip
     values = [getattr(before, name) for name in names]
     jax.config.update("jax_enable_compilation_cache", True)
@@ -45,6 +47,47 @@ def cache() -> ProgramCache:
     found = compilation_cache._cache
     assert isinstance(found, ProgramCache)
     return found
+
+
+TRACED = """
+import hashlib, sys
+import jax, jax.numpy as jnp
+from passband.ops.fused import fused_field
+from passband.train.program_cache import keep_programs
+
+shapes = [(256, 2), (32, 2), (32,), (64, 128), (128, 3), (128,), (3,)]
+arrays = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+
+def network(v, B, a, W, V, b, c):
+    return jnp.sum(fused_field(v, B, a, [W, V], [b, c]))
+
+def lowered(function):
+    traced = jax.jit(function).trace(*arrays)
+    return traced.lower(lowering_platforms=("cuda",)).as_text()
+
+if "keep" in sys.argv:
+    assert keep_programs() is None
+if "after" in sys.argv:
+    lowered(jax.grad(lambda *x: 2 * network(*x)))
+print(hashlib.sha256(lowered(jax.grad(network)).encode()).hexdigest())
+"""
+
+
+def test_a_program_is_the_same_whatever_was_traced_before_it(tmp_path, monkeypatch):
+    """So that a second fit, which makes no trials, finds the training of the first."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for name in ("PASSBAND_CACHE", "JAX_ENABLE_COMPILATION_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+
+    script = tmp_path / "traced.py"
+    script.write_text(TRACED)
+
+    def digest(*words: str) -> str:
+        run = [sys.executable, "-W", "ignore", str(script), *words]
+        return subprocess.run(run, capture_output=True, text=True, check=True).stdout
+
+    assert digest() != digest("after")  # as JAX has it
+    assert digest("keep") == digest("keep", "after")
 
 
 def test_a_program_is_kept_found_again_and_the_same(keeping, monkeypatch):
