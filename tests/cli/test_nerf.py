@@ -52,6 +52,23 @@ def test_a_scene_is_fitted_and_scored_on_its_test_views(run: Path):
     assert "Rendered" in page or "Views" in page
 
 
+def test_empty_space_is_left_out_where_that_is_asked_for(folder, tmp_path, monkeypatch):
+    """After the first steps, a look for as many as lie between two entries."""
+    monkeypatch.setattr("passband.tasks.nerf.SKIP_AFTER", 50)
+    words = ["fit", "nerf", str(folder), "--quiet", "--steps", "110", *QUICK]
+    out = tmp_path / "run"
+    mapping = ("--mapping", "gaussian:3,m=8")
+    assert main([*words, *mapping, "--skip-empty", "--out", str(out)]) == 0
+    config = json.loads((out / "config.json").read_text())
+    assert config["skip_empty"] is True and config["every"] == 50
+    lines = (out / "metrics.jsonl").read_text().splitlines()
+    steps = [json.loads(line)["step"] for line in lines]
+    assert steps == [50, 100, 110]
+    result = json.loads((out / "result.json").read_text())
+    assert result["step_points"] == 64 * 16
+    assert result["metrics"]["psnr_test"] > 5
+
+
 def test_an_orbit_is_a_moving_picture(run: Path, tmp_path: Path, capsys):
     out = tmp_path / "orbit.gif"
     model = str(run / "model.safetensors")
