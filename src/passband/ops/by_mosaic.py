@@ -9,10 +9,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
-from jaxtyping import Array, BFloat16, Float, Float32
+from jaxtyping import Array
 
 from . import mosaic_tiles as op
 from .fused_tiles import LANES, MULTIPROCESSORS, features
+from .layers import Layers
 from .mosaic_first import dense_encoded
 from .mosaic_joined import back_outputs
 
@@ -20,34 +21,28 @@ WIDTH = 256
 
 
 @dataclasses.dataclass(frozen=True)
-class ByMosaic:
+class ByMosaic(Layers):
     """Two hidden layers or more of 256 units, behind up to 512 features."""
 
     still: bool = False
     """Whether the same points come again: features are made apart, to be kept."""
     interpret: bool = False
-    rows = op.ROWS
+
+    @property
+    def rows(self) -> int:
+        return op.ROWS
 
     def first(
-        self,
-        coords: Float32[Array, "d n"],
-        frequencies: Float32[Array, "d m"],
-        W: BFloat16[Array, "f w"],
-        b: Float32[Array, " w"],
-    ) -> tuple[BFloat16[Array, "n f"], BFloat16[Array, "n w"]]:
-        """Features and the layer behind them."""
+        self, coords: Array, frequencies: Array, W: Array, b: Array
+    ) -> tuple[Array, Array]:
         if self.still:
             x = features(coords, frequencies, interpret=self.interpret)
             return x, _filling(op.dense, W.shape[0] // WIDTH, self.interpret)(x, W, b)
         return _filling(dense_encoded, 2, self.interpret)(coords, frequencies, W, b)
 
     def rest(
-        self,
-        h: BFloat16[Array, "n w"],
-        weights: Sequence[BFloat16[Array, "_ _"]],
-        biases: Sequence[Float32[Array, " _"]],
-    ) -> tuple[Float32[Array, "n c"], tuple[BFloat16[Array, "n w"], ...]]:
-        """The sums of the output layer without its bias, and every hidden layer."""
+        self, h: Array, weights: Sequence[Array], biases: Sequence[Array]
+    ) -> tuple[Array, tuple[Array, ...]]:
         hidden = [h]
         *between, last, outputs = weights
         for W, b in zip(between, biases, strict=False):
@@ -59,17 +54,8 @@ class ByMosaic:
         return out[:, : outputs.shape[1]], (*hidden, h)
 
     def through(
-        self,
-        g: Float[Array, "n c"],
-        weights: Sequence[BFloat16[Array, "_ _"]],
-        hidden: Sequence[BFloat16[Array, "n w"]],
-    ) -> tuple[
-        BFloat16[Array, "n w"],
-        list[Float32[Array, "_ _"]],
-        list[Float32[Array, " _"]],
-    ]:
-        """What reaches the first layer, the others' weight gradients, and the bias
-        gradients of all but the output layer."""
+        self, g: Array, weights: Sequence[Array], hidden: Sequence[Array]
+    ) -> tuple[Array, list[Array], list[Array]]:
         *before, W, V = weights
         *below, h, k = hidden
         lanes = ((0, 0), (0, LANES - V.shape[1]))

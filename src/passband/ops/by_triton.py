@@ -5,13 +5,14 @@ import math
 from collections.abc import Sequence
 
 import jax.numpy as jnp
-from jaxtyping import Array, BFloat16, Float, Float32
+from jaxtyping import Array
 
 from . import fused_tiles as op
+from .layers import Layers
 
 
 @dataclasses.dataclass(frozen=True)
-class ByTriton:
+class ByTriton(Layers):
     """Hidden layers of 128 or 256 units, any number of features and layers."""
 
     tiles: int
@@ -24,27 +25,17 @@ class ByTriton:
 
     @property
     def rows(self) -> int:
-        """What the number of points must be a multiple of."""
         return 2 * op.ROWS * self.tiles
 
     def first(
-        self,
-        coords: Float32[Array, "d n"],
-        frequencies: Float32[Array, "d m"],
-        W: BFloat16[Array, "f w"],
-        b: Float32[Array, " w"],
-    ) -> tuple[BFloat16[Array, "n f"], BFloat16[Array, "n w"]]:
-        """Features and the layer behind them."""
+        self, coords: Array, frequencies: Array, W: Array, b: Array
+    ) -> tuple[Array, Array]:
         x = op.features(coords, frequencies, interpret=self.interpret)
         return x, op.dense_first(x, W, b, interpret=self.interpret)
 
     def rest(
-        self,
-        h: BFloat16[Array, "n w"],
-        weights: Sequence[BFloat16[Array, "_ _"]],
-        biases: Sequence[Float32[Array, " _"]],
-    ) -> tuple[Float32[Array, "n c"], tuple[BFloat16[Array, "n w"], ...]]:
-        """The sums of the output layer without its bias, and every hidden layer."""
+        self, h: Array, weights: Sequence[Array], biases: Sequence[Array]
+    ) -> tuple[Array, tuple[Array, ...]]:
         hidden = [h]
         for W, b in zip(weights[:-1], biases[:-1], strict=True):
             h = op.dense(h, W, b, tiles=self.tiles, interpret=self.interpret)
@@ -53,17 +44,8 @@ class ByTriton:
         return out, tuple(hidden)
 
     def through(
-        self,
-        g: Float[Array, "n c"],
-        weights: Sequence[BFloat16[Array, "_ _"]],
-        hidden: Sequence[BFloat16[Array, "n w"]],
-    ) -> tuple[
-        BFloat16[Array, "n w"],
-        list[Float32[Array, "_ _"]],
-        list[Float32[Array, " _"]],
-    ]:
-        """What reaches the first layer, the others' weight gradients, and the bias
-        gradients of all but the output layer."""
+        self, g: Array, weights: Sequence[Array], hidden: Sequence[Array]
+    ) -> tuple[Array, list[Array], list[Array]]:
         channels = g.shape[-1]
         lanes = ((0, 0), (0, op.LANES - channels))
         d = jnp.pad(g.astype(jnp.bfloat16), lanes)

@@ -16,7 +16,6 @@ import functools
 import importlib.util
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +23,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from ..activations import RELU, Activation
+from .layers import Layers
 from .mlp import Precision, hidden_of_few, slopes_of_few
 
 CHUNK = 64
@@ -155,7 +155,7 @@ def _layers(
     features: int,
     interpret: bool,
     still: bool = False,
-) -> Any:
+) -> Layers:
     """Who makes the layers of n points."""
     if mosaic() and (interpret or _PATIENT.get()):
         from .by_mosaic import ByMosaic, takes
@@ -169,7 +169,7 @@ def _layers(
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _network(
-    layers: Any,
+    layers: Layers,
     coords: Float[Array, "d n"],
     frequencies: Float[Array, "d m"],
     weights: tuple[Float[Array, "_ _"], ...],
@@ -205,7 +205,7 @@ _network.defvjp(_forward, _backward)
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _few(
-    layers: Any,
+    layers: Layers,
     x: Float[Array, "n f"],
     weights: tuple[Float[Array, "_ _"], ...],
     biases: tuple[Float[Array, " _"], ...],
