@@ -52,6 +52,7 @@ def cache() -> ProgramCache:
 TRACED = """
 import hashlib, sys
 import jax, jax.numpy as jnp
+from jax.sharding import AbstractDevice, AbstractMesh, use_abstract_mesh
 from passband.ops.fused import fused_field
 from passband.train.program_cache import keep_programs
 
@@ -61,9 +62,12 @@ arrays = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
 def network(v, B, a, W, V, b, c):
     return jnp.sum(fused_field(v, B, a, [W, V], [b, c]))
 
+gpu = AbstractDevice(device_kind="NVIDIA H200", num_cores=132, platform="gpu")
+
 def lowered(function):
-    traced = jax.jit(function).trace(*arrays)
-    return traced.lower(lowering_platforms=("cuda",)).as_text()
+    with use_abstract_mesh(AbstractMesh((), (), abstract_device=gpu)):
+        traced = jax.jit(function).trace(*arrays)
+        return traced.lower(lowering_platforms=("cuda",)).as_text()
 
 if "keep" in sys.argv:
     assert keep_programs() is None
