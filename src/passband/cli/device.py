@@ -47,7 +47,7 @@ def prepare(
 def find_ahead() -> None:
     """Let JAX start its device in a thread of its own, beside the imports that follow.
 
-    On a GPU that is a second, most of it outside Python.
+    On an H200 that takes longer than these, most of it outside Python.
     """
     import jax
 

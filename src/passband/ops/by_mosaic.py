@@ -13,7 +13,20 @@ from jaxtyping import Array
 
 from . import mosaic_tiles as op
 from .fused_tiles import LANES, MULTIPROCESSORS, features
-from .layers import Layers
+from .layers import (
+    Bias,
+    Coords,
+    Features,
+    FirstBias,
+    FirstMatrix,
+    Frequencies,
+    Hidden,
+    Layers,
+    Matrix,
+    OutputGradient,
+    Slopes,
+    Sums,
+)
 from .mosaic_first import dense_encoded
 from .mosaic_joined import back_outputs
 
@@ -33,16 +46,16 @@ class ByMosaic(Layers):
         return op.ROWS
 
     def first(
-        self, coords: Array, frequencies: Array, W: Array, b: Array
-    ) -> tuple[Array, Array]:
+        self, coords: Coords, frequencies: Frequencies, W: FirstMatrix, b: FirstBias
+    ) -> tuple[Features, Hidden]:
         if self.still:
             x = features(coords, frequencies, interpret=self.interpret)
             return x, _filling(op.dense, W.shape[0] // WIDTH, self.interpret)(x, W, b)
         return _filling(dense_encoded, 2, self.interpret)(coords, frequencies, W, b)
 
     def rest(
-        self, h: Array, weights: Sequence[Array], biases: Sequence[Array]
-    ) -> tuple[Array, tuple[Array, ...]]:
+        self, h: Hidden, weights: Sequence[Matrix], biases: Sequence[Bias]
+    ) -> tuple[Sums, tuple[Hidden, ...]]:
         hidden = [h]
         *between, last, outputs = weights
         for W, b in zip(between, biases, strict=False):
@@ -54,8 +67,8 @@ class ByMosaic(Layers):
         return out[:, : outputs.shape[1]], (*hidden, h)
 
     def through(
-        self, g: Array, weights: Sequence[Array], hidden: Sequence[Array]
-    ) -> tuple[Array, list[Array], list[Array]]:
+        self, g: OutputGradient, weights: Sequence[Matrix], hidden: Sequence[Hidden]
+    ) -> tuple[Hidden, list[Slopes], list[Bias]]:
         *before, W, V = weights
         *below, h, k = hidden
         lanes = ((0, 0), (0, LANES - V.shape[1]))

@@ -5,10 +5,22 @@ import math
 from collections.abc import Sequence
 
 import jax.numpy as jnp
-from jaxtyping import Array
 
 from . import fused_tiles as op
-from .layers import Layers
+from .layers import (
+    Bias,
+    Coords,
+    Features,
+    FirstBias,
+    FirstMatrix,
+    Frequencies,
+    Hidden,
+    Layers,
+    Matrix,
+    OutputGradient,
+    Slopes,
+    Sums,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,14 +40,14 @@ class ByTriton(Layers):
         return 2 * op.ROWS * self.tiles
 
     def first(
-        self, coords: Array, frequencies: Array, W: Array, b: Array
-    ) -> tuple[Array, Array]:
+        self, coords: Coords, frequencies: Frequencies, W: FirstMatrix, b: FirstBias
+    ) -> tuple[Features, Hidden]:
         x = op.features(coords, frequencies, interpret=self.interpret)
         return x, op.dense_first(x, W, b, interpret=self.interpret)
 
     def rest(
-        self, h: Array, weights: Sequence[Array], biases: Sequence[Array]
-    ) -> tuple[Array, tuple[Array, ...]]:
+        self, h: Hidden, weights: Sequence[Matrix], biases: Sequence[Bias]
+    ) -> tuple[Sums, tuple[Hidden, ...]]:
         hidden = [h]
         for W, b in zip(weights[:-1], biases[:-1], strict=True):
             h = op.dense(h, W, b, tiles=self.tiles, interpret=self.interpret)
@@ -44,8 +56,8 @@ class ByTriton(Layers):
         return out, tuple(hidden)
 
     def through(
-        self, g: Array, weights: Sequence[Array], hidden: Sequence[Array]
-    ) -> tuple[Array, list[Array], list[Array]]:
+        self, g: OutputGradient, weights: Sequence[Matrix], hidden: Sequence[Hidden]
+    ) -> tuple[Hidden, list[Slopes], list[Bias]]:
         channels = g.shape[-1]
         lanes = ((0, 0), (0, op.LANES - channels))
         d = jnp.pad(g.astype(jnp.bfloat16), lanes)

@@ -31,8 +31,8 @@ MORE_RAYS = 4
 """Times the batch: rays from which a step is filled where empty space is skipped."""
 SKIP_LATTICE, SKIP_STEPS, SKIP_AFTER = 96, 50, 1000
 """Points along each side of what is looked at between steps, how many steps, and the
-first steps, in which nothing is left out: density moves faster there than it is looked
-at, and of two keys of Lego one did not leave the fog that scenes begin with."""
+first steps, in which nothing is left out: where they were no exception, one key of
+Lego in two did not leave the fog that scenes begin with."""
 # Rays that `probe` looks along: a twentieth of a second on a CPU.
 PROBES = 128
 
