@@ -2,8 +2,10 @@
 
 import dataclasses
 import math
+import os
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -42,21 +44,23 @@ def draw_fields(
     runs: Sequence[Run], *, d: int, out: int, width: int, output: str
 ) -> list[Field]:
     """Each run's network before training, of the bits of 2020; equal draws are one."""
-    drawn: dict[Any, Field] = {}
-    for run in runs:
-        what = run.word, run.layers, run.key
-        if what not in drawn:
-            drawn[what] = make_field(
-                run.word,
-                d=d,
-                out=out,
-                key=jax.random.PRNGKey(run.key),
-                layers=run.layers,
-                width=width,
-                output=output,
-                bits2020=True,
-            )
-    return [drawn[run.word, run.layers, run.key] for run in runs]
+    distinct = {(run.word, run.layers, run.key): run for run in runs}
+
+    def drawn(run: Run) -> Field:
+        return make_field(
+            run.word,
+            d=d,
+            out=out,
+            key=jax.random.PRNGKey(run.key),
+            layers=run.layers,
+            width=width,
+            output=output,
+            bits2020=True,
+        )
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # every shape compiles its draws
+        fields = dict(zip(distinct, pool.map(drawn, distinct.values()), strict=True))
+    return [fields[run.word, run.layers, run.key] for run in runs]
 
 
 def precision_of(asked: str) -> str:
