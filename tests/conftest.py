@@ -53,6 +53,17 @@ SLOW = (
 have 15 minutes."""
 
 
+@pytest.fixture(autouse=True, scope="module")
+def programs_of_one_file():
+    """A worker compiles thousands of programs, and Linux ends it at the last map of its
+    memory (`train.memory_maps`)."""
+    yield
+    from passband.train import memory_maps, programs
+
+    if memory_maps.few_left():
+        programs.forget()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if os.environ.get("PASSBAND_TESTS") == "all":
         return

@@ -22,6 +22,7 @@ from ..ops.fused import patience
 from ..ops.mlp import Precision
 from ..ops.without_autotune import NO_AUTOTUNE
 from ..tasks.task import Task
+from .memory_maps import few_left
 from .state import State, advance
 from .work import flop_of
 
@@ -267,6 +268,8 @@ def making(calls: Sequence[Call]) -> Iterator[list[Program]]:
     """
     names = [_name(call) for call in calls]
     made = {name: _PROGRAMS[name] for name in names if name in _PROGRAMS}
+    if len(made) < len(set(names)) and few_left():
+        forget()
     tracer, compilers = ThreadPoolExecutor(1), ThreadPoolExecutor(os.cpu_count())
     here = jax.config.jax_enable_x64, jax.config.jax_default_device  # pyright: ignore
     try:
@@ -279,6 +282,12 @@ def making(calls: Sequence[Call]) -> Iterator[list[Program]]:
         for pool in (tracer, compilers):
             pool.shutdown(wait=False, cancel_futures=True)
         _PROGRAMS.update({n: one for n, one in made.items() if _succeeded(one.made)})
+
+
+def forget() -> None:
+    """Give back all programs that nothing runs, JAX's own too; they are made anew."""
+    _PROGRAMS.clear()
+    jax.clear_caches()
 
 
 def _compile(traced: Future[jax.stages.Lowered]) -> jax.stages.Compiled:
