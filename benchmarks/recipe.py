@@ -4,9 +4,10 @@
                                 [--preset small]
 
 A variant is a JSON object: {"name", "optimiser", "lr", "schedule", "steps", "start",
-"warm", "members", "keys", "share", "iterations", "prior"}; what it leaves out is as
-under `Variant`. Variants of one optimiser and as many steps train as one population,
-after each of which OUT is written; with `--seconds N` none begins later than that.
+"warm", "members", "keys", "share", "iterations", "prior", "split"}; what it leaves out
+is as under `Variant`. Variants of one optimiser and as many steps train as one
+population, after each of which OUT is written; with `--seconds N` none begins later
+than that.
 """
 
 import argparse
@@ -89,6 +90,9 @@ class Variant:
     """Of the output, while training."""
     first: int = 0
     """The first key, beside the set's."""
+    split: tuple[float, int, int, int] | None = None
+    """Behind an instrument: mu, pictures, iterations of each, points a step
+    (`passband.tasks.splitting`)."""
     watch: bool = False
     """Look after the networks as a fit does, and begin anew where it would."""
 
@@ -147,7 +151,25 @@ def task_of(data: Set, variant: Variant, signal: int) -> Any:
     task: Any = data.tasks[signal]
     if variant.prior:
         task = task.with_prior(variant.prior)
+    if variant.split is not None:
+        task = _split(task, tuple(variant.split), steps_of(data, variant))
     return task
+
+
+def _split(task: Any, by: tuple[float, int, int, int], steps: int) -> Any:
+    pull, pictures, iterations, batch = by
+    key = id(task.forward), by
+    if key not in _NORMS:  # of one instrument, which the tasks of a set share
+        _NORMS[key] = task.split(
+            pull=pull,
+            batch=batch,
+            look=max(1, steps // pictures),
+            iterations=iterations,
+        ).splitting
+    return dataclasses.replace(task, splitting=_NORMS[key])
+
+
+_NORMS: dict[Any, Any] = {}
 
 
 def measure(
@@ -162,7 +184,8 @@ def measure(
     data = SETS[name](train, preset)
     groups: dict[Any, list[Variant]] = collections.defaultdict(list)
     for v in variants:
-        groups[v.moves(), steps_of(data, v), v.prior > 0, v.leak, v.watch].append(v)
+        group = v.moves(), steps_of(data, v), v.prior > 0, v.leak, v.watch, v.split
+        groups[group].append(v)
     for some in groups.values():
         if late():
             print(f"no time for {name} {', '.join(v.name for v in some)}", flush=True)
@@ -226,6 +249,8 @@ def trained(
     """The fields, the seconds of one, and where a fit would have begun anew: by run,
     the step and why."""
     every = max(d for d in range(1, min(steps, 500) + 1) if steps % d == 0)
+    if (by := runs[0][0].split) is not None:
+        every = max(1, steps // by[1])
     rates = {id(v): rate_of(data, v, slower) for v, _, _ in runs}
     ill: dict[int, tuple[int, str]] = {}
     stops: list[int] = []
@@ -274,6 +299,11 @@ def row_of(
     }  # fmt: skip
 
 
+def _variant(given: dict[str, Any]) -> Variant:
+    split = given.get("split")
+    return Variant(**given | {"split": None if split is None else tuple(split)})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", default=list(SETS))
@@ -295,7 +325,7 @@ def main() -> None:
         args.json.write_text(json.dumps(content, indent=1))
 
     for name in args.only:
-        variants = [Variant(**v) for v in plan["all"] + plan.get(name, [])]
+        variants = [_variant(v) for v in plan["all"] + plan.get(name, [])]
         measure(
             name, args.train, args.preset, variants, keep,
             lambda: time.perf_counter() - begun > args.seconds,

@@ -42,7 +42,7 @@ def test_a_sinogram_comes_out_beside_its_baselines(scan):
     # In the user's units: a wrong factor would leave nothing near the truth.
     assert result["baselines"]["TV"]["psnr"] > 18
     assert result["baselines"]["TV"]["error_test"] < 0.05
-    assert result["grid"] == [16, 16]
+    assert "grid" not in result  # the steps are split: all of the picture is learned
     report = (scan / "run" / "report.html").read_text()
     assert "Reconstructions" in report and "Sinogram" in report
     assert (scan / "run" / "preview.png").stat().st_size > 0

@@ -15,7 +15,7 @@ from passband.data.volumes import head_phantom, write_volume
 from passband.errors import InputError
 from passband.field import make_field
 from passband.kinds.defaults import out_of_patience
-from passband.kinds.mri import coarser, looks_of
+from passband.kinds.mri_grid import coarser, looks_of
 from passband.kinds.mri_measurement import measurement
 from passband.kinds.mri_options import MriOptions
 from passband.train.memory import microbatch_voxels
@@ -33,7 +33,8 @@ def run(tmp_path_factory):
     write_volume(folder / "head.nii.gz", volume, AFFINE)
     out = folder / "run"
     words = ["fit", "mri", "--simulate", str(folder / "head.nii.gz"), "--fraction",
-             "0.5", "--batch", "300", "--max-memory", "1MiB"]  # fmt: skip
+             "0.5", "--batch", "300", "--descent", "direct", "--max-memory",
+             "1MiB"]  # fmt: skip
     assert main([*words, "--out", str(out), *TINY]) == 0
     return out
 

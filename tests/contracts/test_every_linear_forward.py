@@ -17,7 +17,7 @@ from scipy.sparse.linalg import aslinearoperator
 import passband.forward
 from passband.forward.fan import fan
 from passband.forward.kspace import KSpace
-from passband.forward.linear import LinearForward, Masked
+from passband.forward.linear import LinearForward, Masked, Weighted
 from passband.forward.operator import linear, refined
 from passband.forward.radon import radon
 from passband.forward.radon_nearest import nearest_radon
@@ -116,6 +116,9 @@ def instruments() -> dict[str, LinearForward]:
         "rows of parallel rays": Slices(radon(ANGLES, 7, side=5), 9),
         "nearest": nearest_radon(ANGLES, 32),
         "masked": Masked(plain, jnp.asarray(rng.random(plain.output_shape) < 0.7)),
+        "weighted": Weighted(
+            plain, jnp.asarray(rng.random(plain.output_shape), jnp.float32)
+        ),
         "complex": Spectrum(jnp.asarray(weights, jnp.complex64)),
         "k-space": kspace((6, 5)),
         "k-space of a volume": kspace((4, 5, 3)),

@@ -83,7 +83,7 @@ def nerf(folder):
         (image, 2000, 3947),
         (signal, 2000, 3955),
         (ct, 1000, 7984),
-        (mri, 300, 106_415),
+        (mri, 1296, 8192),  # of points drawn from the whole volume (`kinds.descent`)
         (nerf, 1200, 125),
     ],
 )

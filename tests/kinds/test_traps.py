@@ -62,19 +62,24 @@ def test_pictures_at_an_end_of_the_sigmoid_are_learned(make, tmp_path):
     assert gain_over_a_constant(seen, truth) > 10
 
 
-def test_a_phantom_of_a_few_points_behind_20_views_is_learned(tmp_path):
+SPLIT = {"descent": "split", "batch": 1000}
+
+
+@pytest.mark.parametrize("more", [{}, SPLIT], ids=["direct", "split"])
+def test_a_phantom_of_a_few_points_behind_20_views_is_learned(more, tmp_path):
     truth = stars(np.random.default_rng(1))
     np.save(tmp_path / "points.npy", truth.astype(np.float32))
     scan = pb.read(None, kind="ct", simulate=tmp_path / "points.npy", views=20)
-    model = pb.fit(scan, mapping="gaussian:4,m=64", steps=150, width=64)
+    model = pb.fit(scan, mapping="gaussian:4,m=64", steps=150, width=64, **more)
     assert model.metrics["psnr"] > -10 * np.log10(truth.var()) + 3
 
 
-def test_thin_vessels_behind_k_space_are_learned(tmp_path):
+@pytest.mark.parametrize("more", [{}, SPLIT], ids=["direct", "split"])
+def test_thin_vessels_behind_k_space_are_learned(more, tmp_path):
     side = 24
     z, y, x = np.mgrid[:side, :side, :side]
     truth = (np.hypot(y - 12, x - 8 - z / 4) < 1.5).astype(np.float32)
     np.save(tmp_path / "vessels.npy", truth)
     scan = pb.read(None, kind="mri", simulate=tmp_path / "vessels.npy", fraction=0.4)
-    model = pb.fit(scan, mapping="gaussian:3,m=64", steps=150, width=64)
+    model = pb.fit(scan, mapping="gaussian:3,m=64", steps=150, width=64, **more)
     assert model.metrics["psnr"] > -10 * np.log10(truth.var()) + 3

@@ -18,8 +18,8 @@ from passband.reconstruct.baselines import (
 )
 from passband.reconstruct.coil_maps import calibration_box, espirit, in_box
 from passband.reconstruct.learned_maps import learned_maps
-from passband.reconstruct.total_variation import gradient
 from passband.tasks.mri import MriTask
+from passband.tasks.primal_dual import gradient
 
 SIDE = 40
 

@@ -20,11 +20,10 @@ from passband.reconstruct.least_squares import least_squares
 from passband.reconstruct.sart import sart
 from passband.reconstruct.total_variation import (
     chosen_total_variation,
-    gradient,
-    gradient_adjoint,
     total_variation,
 )
 from passband.tasks.ct import CTTask
+from passband.tasks.primal_dual import gradient, gradient_adjoint
 
 SIDE, ANGLES = 32, np.arange(16) * 11.25
 A = radon(ANGLES, SIDE, pixel=1 / SIDE)

@@ -6,7 +6,7 @@ import math
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Inexact
+from jaxtyping import Array, Bool, Float, Inexact
 
 
 class LinearForward(eqx.Module):
@@ -69,6 +69,27 @@ class Masked(LinearForward):
 
     def H(self, measurements: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         return self.whole.H(jnp.where(self.keep, measurements, 0))
+
+
+class Weighted(LinearForward):
+    """An instrument's measurements, each times a number."""
+
+    whole: LinearForward
+    weights: Float[Array, "..."]
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return self.whole.input_shape
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        return self.whole.output_shape
+
+    def __call__(self, values: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        return self.weights * self.whole(values)
+
+    def H(self, measurements: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
+        return self.whole.H(self.weights * measurements)
 
 
 def relative_error(

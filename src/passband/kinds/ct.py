@@ -52,6 +52,7 @@ from .defaults import (
     start_at,
     stuck,
 )
+from .descent import Split, descent_of, split_remark, with_descent
 from .kind import (
     SILENT,
     Evaluation,
@@ -75,6 +76,7 @@ from .shown import Make, Reconstruction, Shown, judged_by
 STEPS = 1000
 # Samples of rays in one projection, for baselines that take 2 CPU cores half a minute.
 CPU_SAMPLES = 8_000_000
+SPLIT = Split(pull=2e-3, pictures=60, iterations=50, ratio=2.0)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -169,7 +171,9 @@ class CTKind(Kind):
             batch = min(points, max(4096, int((CPU_POINTS - 0.4 * evaluate) / STEPS)))
             # Fewer steps are larger: a head from 20 views ends 1.4 dB higher.
             lr = 3e-3
-        return resolve(asked, mapping, steps=STEPS, batch=batch, lr=lr)
+        found = resolve(asked, mapping, steps=STEPS, batch=batch, lr=lr)
+        how = descent_of(asked, found.batch, points, can=self.data.rows is None)
+        return dataclasses.replace(found, descent=how)
 
     def network(self, training: Training | None = None) -> Network:
         # A view's rays add up to all of the density, so that their mean is its mean.
@@ -184,6 +188,9 @@ class CTKind(Kind):
         return self.geometry.pitch * (near / far if near and far else 1.0)
 
     def task(self, training: Training) -> CTTask:
+        if training.descent == "split":
+            task = with_prior(self._task(self._affordable()), training)
+            return with_descent(task, training, SPLIT)
         grid, at_once = min(self.side, math.isqrt(training.batch)), None
         if self.data.rows is not None:
             grid, at_once = slab_of(training.batch, self.data.rows, self.side)
@@ -209,6 +216,8 @@ class CTKind(Kind):
 
     def remarks(self, task: CTTask) -> tuple[str, ...]:
         grid, side, rows = task.forward.input_shape[-1], self.side, self.data.rows
+        if task.splitting is not None:
+            return (split_remark(task, f"{grid} x {grid} pixels"),)
         if task.step_points >= (rows or 1) * side**2:
             return ()
         of_rows = "" if rows is None else (
@@ -288,7 +297,7 @@ class CTKind(Kind):
             )  # fmt: skip
 
         more: dict[str, Any] = {"left_out": late} if late else {}
-        if task.step_points < (self.data.rows or 1) * side * side:
+        if task.grid_points < (self.data.rows or 1) * side * side:
             more["grid"] = list(task.forward.input_shape)
         about = {
             "shape": [*self.data.values.shape[1:-1], side, side, 1],
@@ -319,11 +328,15 @@ class CTKind(Kind):
             ),
         )
 
-    def _coarse(self) -> CTTask:
-        """The task of the baselines, on a grid that a CPU has time for."""
+    def _affordable(self) -> int:
+        """Rows and columns of a grid on which an instrument is used often."""
         rays = self.data.angles.size * self.data.bins
         few = min(self.side, max(64, CPU_SAMPLES // rays))
-        return self._scored_task(few if on_cpu() else self.side)
+        return few if on_cpu() else self.side
+
+    def _coarse(self) -> CTTask:
+        """The task of the baselines."""
+        return self._scored_task(self._affordable())
 
     def classical(self, room: int) -> dict[str, Make]:
         del room

@@ -118,8 +118,9 @@ class CTOptions(InstrumentOptions):
     )
     batch: int | None = option(
         None,
-        "points of the square grid that a step evaluates (default: the picture's, on a "
-        "CPU as many as there is time for)",
+        "points a step: fewer than the picture has are drawn from all of it, or, where "
+        "steps are direct, are a coarser grid (default: all, on a CPU as many "
+        "as there is time for)",
         least=64,
     )
     holdout: float = option(

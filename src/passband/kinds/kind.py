@@ -75,6 +75,8 @@ class Training:
     """What is added to the loss behind an instrument (`kinds.prior`)."""
     members: int = 1
     """Networks that train side by side, each with its own B and weights."""
+    descent: str = "direct"
+    """How a step meets an instrument (`kinds.descent`)."""
 
     @property
     def sigma(self) -> float | tuple[float, ...] | None:

@@ -47,6 +47,7 @@ from .defaults import (
     start_at,
     stuck,
 )
+from .descent import Split, split_remark, with_descent
 from .kind import (
     SILENT,
     Evaluation,
@@ -68,8 +69,8 @@ from .prior import with_prior
 from .shown import Shown, middle_plane, three_axes
 from .views import measured_view
 
-BASELINE_SECONDS, BASELINE_STEPS = 5.0, 300
-"""The same for each of the baselines."""
+SPLIT = Split(pull=2e-3, pictures=60, iterations=50, ratio=2.0)  # that of CT
+BASELINE_SECONDS, BASELINE_STEPS = 5.0, 300  # of each baseline
 
 
 def measured(
@@ -199,7 +200,9 @@ class MeasuredKind(Kind):
         if on_cpu():
             batch = min(points, max(4096, int((CPU_POINTS - 0.4 * points) / steps)))
             lr = 3e-3
-        return resolve(asked, mapping, steps=steps, batch=batch, lr=lr)
+        found = resolve(asked, mapping, steps=steps, batch=batch, lr=lr)
+        how = getattr(asked, "descent", None) or "direct"  # a picture costs 50 A's
+        return dataclasses.replace(found, descent=how)
 
     def network(self, training: Training | None = None) -> Network:
         return Network(len(self.sides), 1, "sigmoid", self._mean)
@@ -216,14 +219,15 @@ class MeasuredKind(Kind):
         return start_at((mean - self.low) / (self.high - self.low))
 
     def task(self, training: Training) -> LinearTask:
-        sides = coarser(self.sides, training.batch)
+        whole = training.descent == "split"
+        sides = self.sides if whole else coarser(self.sides, training.batch)
+        given = self.network(training), jax.random.key(0)
         precision = Precision.resolve(training.precision, jax.default_backend())
-        key, network = jax.random.key(0), self.network(training)
-        shapes = eqx.filter_eval_shape(training.draw, network, key)
-        shapes = shapes.with_precision(precision)
+        shapes = eqx.filter_eval_shape(training.draw, *given).with_precision(precision)
         room, count = training.max_memory or budget(), math.prod(sides)
         fits = microbatch_voxels(shapes, count, 1, room)
-        return with_prior(self._task(sides, None if fits >= count else fits), training)
+        task = with_prior(self._task(sides, None if fits >= count else fits), training)
+        return with_descent(task, training, SPLIT)
 
     @functools.lru_cache(maxsize=4)  # noqa: B019  an instrument is made once for a fit
     def _task(self, sides: tuple[int, ...], at_once: int | None = None) -> LinearTask:
@@ -241,6 +245,8 @@ class MeasuredKind(Kind):
 
     def remarks(self, task: LinearTask) -> tuple[str, ...]:
         grid, full = task.forward.input_shape, self.sides
+        if task.splitting is not None:
+            return (split_remark(task, _by(full)),)
         if grid == full:
             return ()
         return (
@@ -282,7 +288,7 @@ class MeasuredKind(Kind):
         )
         metrics = self._scores(whole, ours)
         listener.progress("the baselines", often=False)
-        limit = BASELINE_SECONDS if seconds is None else min(BASELINE_SECONDS, seconds)
+        limit = min(BASELINE_SECONDS, math.inf if seconds is None else seconds)
         steps = affordable(self.forward, limit, BASELINE_STEPS)
         others = baselines(whole, steps=steps) if self.beside else {}
         scores = {name: self._scores(whole, x) for name, x in others.items()}

@@ -33,6 +33,7 @@ from .defaults import (
     start_at,
     stuck,
 )
+from .descent import Split, descent_of, split_remark, with_descent
 from .kind import (
     SILENT,
     Evaluation,
@@ -48,6 +49,7 @@ from .kind import (
     spread_of,
 )
 from .mri_figures import kspace, middle_slice, slices, spectrum
+from .mri_grid import LOOK, coarser, looks_of
 from .mri_measurement import Measurement, measurement
 from .mri_model import about_of, measured_again, units_of
 from .mri_options import MriOptions
@@ -61,14 +63,14 @@ from .views import volume_view
 STEPS = 1000
 # Voxels times iterations of a baseline: 20 s on 2 CPU cores, 300 iterations of 96^3.
 CPU_WORK = 260_000_000
-LOOK = 10
-"""Steps between two looks at what is held out: each costs a third of a step."""
-# The paper's network learns nothing of a volume in 3 minutes of a CPU. A quarter of
-# its products in as many steps reached 26.7 dB where it reached 24.7.
+SPLIT_BATCH, CPU_GRID, CPU_DIRECT = 8192, 1_000_000, 100_000
+"""Points a step of a split training, voxels that it learns from at most, and those from
+which a CPU has no time for 300 steps through all of them."""
+SPLIT = Split(pull=1e-2, pictures=8, iterations=20, ratio=0.5)
+# By direct steps a CPU learns more by a quarter of the paper's network (26.7 dB, and
+# 24.7); split, a head of 96^3 ends at 33.5 dB with all of it and at 32.5 with less.
 CPU_WIDTH, CPU_MAPPING, CPU_RATE = 128, "gaussian:auto,m=128", 5e-3
-CPU_GUESS = 5.0
-"""The paper's scale: the few steps of a CPU learn no higher frequencies. A whole head
-ended at 26.1 dB with it, and at 24.4 with the spectrum's guess of 8.1."""
+CPU_GUESS = 5.0  # a CPU's few steps learn no more: a whole head 26.1 dB, at 8.1 24.4
 HOLDOUT = 0.05  # of frequencies, for trials, where the fit itself holds none out
 
 
@@ -107,11 +109,20 @@ class MriKind(Kind):
         return cls(options, data.name, data, warnings=data.warnings, notes=data.notes)
 
     def default_mapping(self) -> str:
-        return CPU_MAPPING if on_cpu() else "gaussian:auto"
+        return CPU_MAPPING if self._small(self.options) else "gaussian:auto"
+
+    def _small(self, asked: TrainOptions) -> bool:
+        """Whether the network is a CPU's, as where its steps go through the grid."""
+        count = math.prod(self.data.sides)
+        batch = asked.batch or (SPLIT_BATCH if count > CPU_DIRECT else count)
+        return on_cpu() and descent_of(asked, batch, count) == "direct"
+
+    def _width(self, asked: TrainOptions) -> int:
+        return CPU_WIDTH if self._small(asked) else 256
 
     def training(self, asked: TrainOptions, mapping: Mapping) -> Training:
-        count = math.prod(self.data.sides)
-        width = asked.width or (CPU_WIDTH if on_cpu() else 256)
+        count, small = math.prod(self.data.sides), self._small(asked)
+        width = asked.width or self._width(asked)
         # The paper's (protocol 1.5); fewer steps of a smaller network are larger.
         lr = CPU_RATE if on_cpu() and width <= CPU_WIDTH else 2e-3
         asked = dataclasses.replace(asked, width=width)
@@ -121,9 +132,14 @@ class MriKind(Kind):
             # Of the default steps, so that fewer take less time on the same grid.
             steps = int(np.clip(points // count, 300, STEPS))
             batch = min(count, points // steps)
-        return resolve(
+            if not small:
+                batch = min(count, SPLIT_BATCH)
+                steps = int(np.clip(points // batch, STEPS // 2, 4 * STEPS))
+        found = resolve(
             asked, mapping, steps=steps, batch=batch, lr=lr, muon_lr=2e-3, muon="muon4"
         )
+        how = descent_of(asked, found.batch, count)
+        return dataclasses.replace(found, descent=how)
 
     def _cpu_points(self, asked: TrainOptions, mapping: Mapping) -> int:
         """Voxels that 2 cores train on in time: more, the smaller the network is."""
@@ -154,6 +170,14 @@ class MriKind(Kind):
         return Network(d, 1, "sigmoid")
 
     def task(self, training: Training) -> MriTask:
+        if training.descent == "split":
+            sides = self.data.sides
+            if on_cpu():
+                coils = 1 if self.data.maps is None else len(self.data.maps)
+                sides = coarser(sides, min(CPU_GRID, 2 * CPU_GRID // coils))
+            task = with_prior(self._task(self.data.cropped(sides), None), training)
+            ends = (-1.0, 1.0) if self.data.pair else (0.0, 1.0)
+            return with_descent(task, training, SPLIT, ends)
         sides = coarser(self.data.sides, training.batch)
         room = training.max_memory or budget()
         coils = 1 if self.data.maps is None else len(self.data.maps)
@@ -174,6 +198,8 @@ class MriKind(Kind):
 
     def remarks(self, task: MriTask) -> tuple[str, ...]:
         sides, full = task.forward.mask.shape, self.data.sides
+        if task.splitting is not None:
+            return (split_remark(task, f"{' x '.join(map(str, sides))} voxels"),)
         if sides == full:
             return ()
         return (
@@ -201,7 +227,7 @@ class MriKind(Kind):
             guess = min(guess, CPU_GUESS)
         network = self.network()
         # The network is a CPU's already where the options leave its width to the kind.
-        small = on_cpu() and asked.width > CPU_WIDTH
+        small = on_cpu() and (asked.width or self._width(asked)) > CPU_WIDTH
         return mri_problem(
             task, out=network.out, output=network.output, nyquist=self.nyquist(),
             guess=guess, share=CPU_SHARE if small else 1.0,
@@ -372,22 +398,3 @@ class MriKind(Kind):
         cls, field: Field, about: dict[str, Any], options: Any, listener: Listener
     ) -> Rendered:
         return measured_again(field, about, options, listener)
-
-
-def coarser(sides: tuple[int, ...], batch: int | None) -> tuple[int, ...]:
-    """Sides of about the same shape with at most `batch` points, even and 4 or more."""
-    count = math.prod(sides)
-    if batch is None or batch >= count:
-        return sides
-    scale = (batch / count) ** (1 / len(sides))
-    return tuple(min(n, max(4, int(n * scale) // 2 * 2)) for n in sides)
-
-
-def looks_of(steps: Any, errors: Any) -> list[tuple[float, float]]:
-    """The steps of the history whose errors were new, and these."""
-    looks, last = [], -math.inf
-    for step, error in zip(steps, errors, strict=True):
-        if step - last >= LOOK:
-            looks.append((step, error))
-            last = step
-    return looks

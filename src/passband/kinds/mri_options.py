@@ -86,19 +86,22 @@ class MriOptions(InstrumentOptions):
     )  # fmt: skip
     mapping: str | None = option(
         None,
-        "one word: none, basic, positional:4, ... (default: gaussian:auto, on a CPU "
-        "with m=128)",
+        "one word: none, basic, positional:4, ... (default: gaussian:auto, with m=128 "
+        "where a CPU's steps are direct)",
         metavar="WORD",
     )
     width: int = option(
-        0, "channels of a hidden layer; 0 is 256, on a CPU 128", least=0
+        0,
+        "channels of a hidden layer; 0 is 256, where a CPU's steps are direct 128",
+        least=0,
     )
     steps: int | None = option(
         None, "training steps (default: 1000, fewer on a CPU)", least=1, most=STEPS_MOST
     )
     batch: int | None = option(
         None,
-        "voxels a step; fewer than there are train on the centre of k-space, on a "
-        "coarser grid (default: all, on a CPU what 3 minutes allow)",
+        "voxels a step; fewer than there are come from all of the volume, or, where "
+        "steps are direct, from the centre of k-space (default: all, on a CPU what 3 "
+        "minutes allow)",
         least=1,
     )

@@ -153,6 +153,13 @@ class InstrumentOptions(TrainOptions):
         "held-out measurements), or tv:WEIGHT (default: none)",
         metavar="WORD",
     )
+    descent: str | None = option(
+        None,
+        "how a step meets the instrument: direct (by all of its grid) or split (by "
+        "points of a picture that is fitted to the measurements in between; default: "
+        "split where `batch` is less than the grid)",
+        choices=("direct", "split"),
+    )
     holdout: float = option(
         0.05, "share of the measurements kept for testing", least=0, most=0.9
     )

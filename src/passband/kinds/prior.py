@@ -8,18 +8,21 @@ from typing import Any, TypeVar
 import equinox as eqx
 import jax
 
+from ..auto import Auto
 from ..errors import InputError
 from ..field import Field
 from ..mappings import Mapping as FeatureMapping
 from ..tasks.ct import CTTask
+from ..tasks.instrument import InstrumentTask
 from ..tasks.linear import LinearTask
 from ..tasks.mri import MriTask
 from ..train.driver import Config
 from ..train.optimisers import optimiser
 from ..train.schedules import schedule
 from ..train.work import flop_of
-from ..tuning.prior import choose_weight
+from ..tuning.prior import USUAL, choose_weight, climb
 from ..tuning.problem import HeldMeasured, Problem
+from ..words import parse_mapping
 from .defaults import on_cpu
 from .kind import SILENT, Kind, Listener, Training, TrialSize
 from .options import InstrumentOptions, TrainOptions
@@ -62,7 +65,12 @@ class Prior:
 
     def summary(self) -> str:
         """For people: what was chosen, and what it was chosen by."""
-        without, best = self.tried[_name(0.0)], min(self.tried.values())
+        without, best = self.tried.get(_name(0.0)), min(self.tried.values())
+        if without is None:
+            return (
+                f"prior {self.word}: chosen of {len(self.tried)} weights by what was "
+                f"held out, {best:.2%} off without a network"
+            )
         if not self.weight:
             return (
                 "prior tv: no weight of total variation predicts what was held out as "
@@ -130,8 +138,16 @@ def _usual(kind: Kind, asked: InstrumentOptions) -> str:
     held out."""
     if asked.recipe != "modern" or kind.usual_tv is None:
         return "none"
-    given = on_cpu() or asked.holdout == 0
+    given = asked.holdout == 0 or (on_cpu() and not _split(kind, asked))
     return f"tv:{kind.usual_tv:g}" if given else "tv"
+
+
+def _split(kind: Kind, asked: TrainOptions) -> bool:
+    """Whether the fit is split: then a weight is chosen without a network, in time."""
+    word = kind.default_mapping() if asked.mapping is None else asked.mapping
+    mapping = parse_mapping(word)
+    base = mapping.base if isinstance(mapping, Auto) else mapping
+    return kind.training(asked, base).descent == "split"
 
 
 def _nothing_held_out(asked: InstrumentOptions, why: str) -> Prior:
@@ -163,6 +179,16 @@ def choose_prior(
         tried = {} if config is None else config.get("prior_tried", {})
         return dataclasses.replace(found, tried=tried)
     listener.progress("choosing the weight of the prior", often=False)
+    settled = kind.training(asked, mapping)
+    task = kind.task(settled) if settled.descent == "split" else None
+    if isinstance(task, InstrumentTask):
+        errors = climb(task, kind.usual_tv or USUAL)
+        best = min(errors, key=lambda weight: (errors[weight], -weight))
+        if not math.isfinite(errors[best]):
+            return Prior(best)  # too few were measured to hold some out
+        chosen = Prior(best, {_name(w): error for w, error in errors.items()})
+        listener.say(chosen.summary())
+        return chosen
     whole = kind.training(asked, mapping).steps
     steps = min(CPU_STEPS if on_cpu() else kind.gpu_trials.steps, whole)
     every = max(1, steps // LOOKS)

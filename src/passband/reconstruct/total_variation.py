@@ -2,9 +2,7 @@
 
     min_x  1/2 |A x - y|^2 + weight sum |grad x|,   low <= x <= high,
 
-by the primal-dual method of Chambolle and Pock (2011). The gradient is that of forward
-differences, its length taken over all axes at each pixel. A complex image is a last
-axis of two, whose slopes count together.
+by the primal-dual method of Chambolle and Pock (2011, `tasks.primal_dual`).
 """
 
 import math
@@ -12,13 +10,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Inexact
 
 from ..errors import InputError
 from ..forward.linear import LinearForward, Masked, relative_error
+from ..tasks.primal_dual import primal_dual
 
 
 def total_variation(
@@ -104,43 +102,7 @@ def _solve(
     high: float | None,
     pair: bool = False,
 ) -> Array:
-    d = len(forward.input_shape) - pair
-    # Scaled so that A and the gradient, of norm at most sqrt(4 d), weigh the same.
-    scale = math.sqrt(4 * d) / jnp.maximum(1.05 * norm, jnp.finfo(jnp.float32).tiny)
-    # Their product is at most 1 / (8 d); CT and MRI want the larger one for values.
-    step, dual = 4 / math.sqrt(8 * d), 0.25 / math.sqrt(8 * d)
-    radius = weight * scale**2
-    y = scale * y
-
-    def body(_, carry):
-        x, ahead, p, q = carry
-        q = (q + dual * (scale * forward(ahead) - y)) / (1 + dual)
-        p = p + dual * gradient(ahead, d)
-        length = jnp.sqrt(jnp.sum(p**2, axis=(0, -1) if pair else 0))
-        length = length[..., None] if pair else length
-        p = p * jnp.where(length > radius, radius / jnp.maximum(length, 1e-30), 1)
-        moved = x - step * (scale * forward.H(q) + gradient_adjoint(p))
-        moved = jnp.clip(moved, low, high)
-        return moved, 2 * moved - x, p, q
-
-    p, q = jnp.zeros((d, *x.shape)), jnp.zeros_like(y)
-    return jax.lax.fori_loop(0, iterations, body, (x, x, p, q))[0]
-
-
-def gradient(x: Float[Array, "..."], axes: int | None = None) -> Float[Array, "..."]:
-    """Forward differences along every axis, or the first few, 0 at the far ends."""
-    parts = []
-    for axis in range(x.ndim if axes is None else axes):
-        last = jax.lax.slice_in_dim(x, -1, None, axis=axis)
-        parts.append(jnp.diff(x, axis=axis, append=last))
-    return jnp.stack(parts)
-
-
-def gradient_adjoint(p: Float[Array, "..."]) -> Float[Array, "..."]:
-    """The transpose of `gradient`."""
-    total = jnp.zeros(p.shape[1:], p.dtype)
-    for axis in range(p.shape[0]):
-        inner = jax.lax.slice_in_dim(p[axis], 0, -1, axis=axis)
-        none = jnp.zeros_like(jax.lax.slice_in_dim(p[axis], 0, 1, axis=axis))
-        total -= jnp.diff(jnp.concatenate([none, inner, none], axis=axis), axis=axis)
-    return total
+    return primal_dual(
+        forward, y, x, variation=weight, norm=norm, iterations=iterations, low=low,
+        high=high, pair=pair,
+    )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Float32, Int, Scalar
+from jaxtyping import Array, Bool, Float, Float32, Scalar
 
 from ..data.ct_geometry import Geometry, settle
 from ..data.images import Image
@@ -18,43 +18,35 @@ from ..domain import grid_coords
 from ..errors import InputError
 from ..field import Field
 from ..forward.fan import Projector, fan
-from ..forward.linear import LinearForward, relative_error
+from ..forward.linear import relative_error
 from ..forward.radon import radon
-from ..mappings import AnyKey
 from ..ops.without_autotune import jit_without_autotune
 from .image import render
+from .instrument import InstrumentTask
 from .metrics import psnr, ssim
-from .prior import TotalVariation, total_variation
-from .task import Task
+from .prior import total_variation
+from .splitting import Quadratic
 
 WHOLE_VIEWS = 40
 """From as many views on, whole ones are held out: a lone ray is known from those beside
 it in its view, and tells little of what a view that was not taken would show."""
 
 
-class CTTask(Task):
+class CTTask(InstrumentTask):
     """Fit a density in [0, 1] on the unit square to its projections.
 
     A step evaluates the field on the whole grid of `forward`: every point of it is seen
     by a ray of every view.
     """
 
-    forward: LinearForward
     sinogram: Float[Array, "*runs_and_rays"]
     """(views, bins), or (views, rows, bins)."""
     train_mask: Bool[Array, "views *rows bins"] | None
     """The rays to train on; None for all."""
     side: int = eqx.field(static=True)
     """Rows and columns of the picture."""
-    prior: TotalVariation | None = None
     weights: Float[Array, "views *rows bins"] | None = None
     """How much each ray counts in the loss; None for all alike."""
-
-    def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
-        del key, step
-        density = self.density(field)
-        loss = self.loss_of(density)
-        return loss if self.prior is None else loss + self.prior(density)
 
     def with_prior(self, weight: float) -> "CTTask":
         """The same task with total variation in its loss (`TotalVariation`)."""
@@ -72,6 +64,20 @@ class CTTask(Task):
         square = jnp.where(self.train_mask, square, 0)
         return 0.5 * jnp.sum(square) / jnp.sum(self.train_mask)
 
+    def quadratic(self) -> Quadratic:
+        weight = jnp.ones_like(self.sinogram) if self.weights is None else self.weights
+        if self.train_mask is None:
+            return Quadratic(self.forward, 1.0, self.sinogram, weight / weight.size)
+        weight = jnp.where(self.train_mask, weight, 0) / jnp.sum(self.train_mask)
+        return Quadratic(self.forward, 1.0, self.sinogram, weight)
+
+    def held_out_error(self, values: Float[Array, "..."]) -> float:
+        return self.errors(self.forward(values)).get("error_test", math.nan)
+
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        return 1.0, 1.0
+
     @property
     def empty_loss(self) -> float:
         """The loss of a density that is 0 everywhere."""
@@ -86,6 +92,9 @@ class CTTask(Task):
         n, _ = self.forward.input_shape
         coords = grid_coords(jnp.arange(n * n), (n, n))
         return field.batch(coords, still=True).reshape(n, n)
+
+    def on_grid(self, field: Field) -> Float[Array, "*rows side side"]:
+        return self.density(field)
 
     def project(self, field: Field) -> Float[Array, "views *rows bins"]:
         """What the instrument sees of the field."""
@@ -104,10 +113,6 @@ class CTTask(Task):
         if self.train_mask is not None:
             found["error_test"] = relative_error(seen, self.sinogram, ~self.train_mask)
         return found
-
-    @property
-    def step_points(self) -> int:
-        return math.prod(self.forward.input_shape)
 
     @property
     def plane_extent(self) -> float:

@@ -13,21 +13,20 @@ from ..domain import extent_of, grid_coords
 from ..errors import InputError
 from ..field import Field
 from ..forward.linear import LinearForward, relative_error
-from ..mappings import AnyKey
 from ..ops.chunked import chunked_map
 from ..ops.without_autotune import jit_without_autotune
-from .prior import TotalVariation, total_variation
-from .task import Task
+from .instrument import InstrumentTask
+from .prior import total_variation
+from .splitting import Quadratic
 
 
-class LinearTask(Task):
+class LinearTask(InstrumentTask):
     """Fit a field in [0, 1], which stands for values from `low` to `high`, on the grid
     of an instrument to what it measured.
 
     A step evaluates the field on the whole grid: a measurement may see all of it.
     """
 
-    forward: LinearForward
     measured: Inexact[Array, "*runs_and_shape"]
     """In the user's units."""
     train_mask: Bool[Array, "*shape"] | None
@@ -42,13 +41,6 @@ class LinearTask(Task):
     """Lengths of the sides; the longest is 1."""
     at_once: int | None = eqx.field(static=True, default=None)
     """Points whose network is in memory together; None is all of them."""
-    prior: TotalVariation | None = None
-
-    def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
-        del key, step
-        values = self.values(field)
-        loss = self.loss_of(values)
-        return loss if self.prior is None else loss + self.prior(values)
 
     def with_prior(self, weight: float) -> "LinearTask":
         """The same task with total variation in its loss (`TotalVariation`)."""
@@ -75,6 +67,25 @@ class LinearTask(Task):
         """The measurements of values in [0, 1], in the user's units."""
         return self.forward(self.low + (self.high - self.low) * values)
 
+    def quadratic(self) -> Quadratic:
+        low = self.forward(jnp.full(self.forward.input_shape, self.low))
+        weight = jnp.ones(self.forward.output_shape)
+        if self.train_mask is not None:
+            weight = jnp.where(self.train_mask, weight, 0)
+        return Quadratic(
+            self.forward,
+            (self.high - self.low) / self.unit,
+            (self.measured - low) / self.unit,
+            weight / jnp.sum(weight),
+        )
+
+    def held_out_error(self, values: Float[Array, "..."]) -> float:
+        return self.errors(values).get("error_test", math.nan)
+
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        return self.extent
+
     @property
     def empty_loss(self) -> float:
         """The loss of a field that is 0 everywhere."""
@@ -82,13 +93,16 @@ class LinearTask(Task):
 
     def values(self, field: Field) -> Float[Array, "..."]:
         """The field on the grid of the instrument."""
-        sides, n = self.forward.input_shape, self.step_points
+        sides, n = self.forward.input_shape, self.grid_points
 
         def part(field: Field, index: Int[Array, " k"]) -> Float[Array, "k c"]:
             coords = grid_coords(index, sides, self.extent)
             return field.batch(coords, still=True)
 
         return chunked_map(part, field, n, self.at_once or n).reshape(sides)
+
+    def on_grid(self, field: Field) -> Float[Array, "..."]:
+        return self.values(field)
 
     def predict(self, field: Field) -> np.ndarray:
         return np.asarray(_values(self, field))
@@ -107,11 +121,9 @@ class LinearTask(Task):
         return found
 
     @property
-    def step_points(self) -> int:
-        return math.prod(self.forward.input_shape)
-
-    @property
     def microbatch_points(self) -> int:
+        if self.splitting is not None:
+            return super().microbatch_points
         return min(self.step_points, self.at_once or self.step_points)
 
     @property

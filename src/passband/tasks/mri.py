@@ -1,6 +1,7 @@
 """The MRI task: voxel coordinate in, intensity out, seen through k-space (6.2)."""
 
 import dataclasses
+import math
 from collections.abc import Callable
 
 import equinox as eqx
@@ -12,15 +13,15 @@ from jaxtyping import Array, Bool, Complex, Float, Int, Scalar
 from ..domain import extent_of, grid_coords
 from ..field import Field
 from ..forward.kspace import KSpace
-from ..mappings import AnyKey
 from ..ops.chunked import chunked_map
 from ..ops.without_autotune import jit_without_autotune
+from .instrument import InstrumentTask
 from .metrics import psnr, ssim
-from .prior import TotalVariation, total_variation
-from .task import Task
+from .prior import total_variation
+from .splitting import Quadratic
 
 
-class MriTask(Task):
+class MriTask(InstrumentTask):
     r"""Fit an image or volume to the frequencies of it that were measured.
 
     The loss is half the *sum* of squares of what the orthonormal transform leaves. With
@@ -30,7 +31,7 @@ class MriTask(Task):
     The whole grid is evaluated at every step: each frequency needs all of it.
     """
 
-    forward: KSpace
+    forward: KSpace  # pyright: ignore[reportIncompatibleVariableOverride]  never set
     """Its mask has the frequencies that train."""
     measured: Complex[Array, "*runs_and_samples"]
     test_mask: Bool[Array, "*sides"] | None = None
@@ -40,25 +41,28 @@ class MriTask(Task):
     """Lengths of the sides; the longest is 1."""
     at_once: int | None = eqx.field(static=True, default=None)
     """Voxels whose network is in memory together; None is all of them."""
-    prior: TotalVariation | None = None
-
-    def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
-        del key, step
-        image = self.image(field)
-        loss = self.loss_of(image)
-        return loss if self.prior is None else loss + self.prior(image)
 
     def with_prior(self, weight: float) -> "MriTask":
         """The same task with total variation in its loss (`TotalVariation`)."""
         sides = self.forward.mask.shape
-        extent = self.extent or extent_of(sides)
-        prior = total_variation(weight, 2 * self.empty_loss, sides, extent)
+        prior = total_variation(weight, 2 * self.empty_loss, sides, self.lengths)
         return dataclasses.replace(self, prior=prior)
 
     def loss_of(self, image: Float[Array, "..."]) -> Scalar:
         """The loss of an image, however it came about."""
         error = jnp.where(self.forward.mask, self._residual(image), 0)
         return 0.5 * jnp.sum(jnp.square(error.real) + jnp.square(error.imag))
+
+    def quadratic(self) -> Quadratic:
+        weight = jnp.where(self.forward.mask, 1.0, 0.0)
+        return Quadratic(self.forward, 1.0, self.measured, weight)
+
+    def held_out_error(self, values: Float[Array, "..."]) -> float:
+        return self.errors(values).get("error_test", math.nan)
+
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        return self.extent or extent_of(self.forward.mask.shape)
 
     @property
     def empty_loss(self) -> float:
@@ -67,15 +71,17 @@ class MriTask(Task):
 
     def image(self, field: Field) -> Float[Array, "..."]:
         """The field on the grid of the measurements."""
-        sides = self.forward.mask.shape
-        n = self.step_points
-        extent = self.extent or extent_of(sides)
+        sides, extent = self.forward.mask.shape, self.lengths
+        n = self.grid_points
 
         def part(field: Field, index: Int[Array, " k"]) -> Float[Array, "k c"]:
             return field.batch(grid_coords(index, sides, extent), still=True)
 
         image = chunked_map(part, field, n, self.at_once or n)
         return image.reshape(self.forward.input_shape)
+
+    def on_grid(self, field: Field) -> Float[Array, "..."]:
+        return self.image(field)
 
     def predict(self, field: Field) -> np.ndarray:
         return np.asarray(_image(self, field))
@@ -102,12 +108,9 @@ class MriTask(Task):
         )
 
     @property
-    def step_points(self) -> int:
-        return int(np.prod(self.forward.mask.shape))
-
-    @property
     def microbatch_points(self) -> int:
-        """Points whose layers are in memory together."""
+        if self.splitting is not None:
+            return super().microbatch_points
         return min(self.step_points, self.at_once or self.step_points)
 
     @property

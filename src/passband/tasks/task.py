@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Scalar
+from jaxtyping import Array, Float, Int, PyTree, Scalar
 
 from ..field import Field
 from ..mappings import AnyKey
@@ -42,7 +42,17 @@ class Task(eqx.Module):
     def ready(self, field: Field, step: Int[Array, ""] | int) -> "Task":
         """The task of the steps from this one on of a run alone, with what it looks up
         in the field before them: by the state, so that a resumed run finds the same."""
+        return self.with_found(self.look_up(field, step))
+
+    def look_up(self, field: Field, step: Int[Array, ""] | int) -> PyTree:
+        """What is looked up in the field before some steps, by runs of a stack too;
+        None is nothing."""
         del field, step
+        return None
+
+    def with_found(self, found: PyTree) -> "Task":
+        """The task of the steps after that."""
+        del found
         return self
 
     @property

@@ -63,16 +63,26 @@ def chunk(
     if in_turn:
         return _in_turn(task, state, axes, optimiser, length)
 
-    def one(task, state, number):
-        return advance(task, state, optimiser, number)
-
-    if axes is None:
-        task = task.ready(state.field, state.step)
-    if axes is not None:
-        one = eqx.filter_vmap(one, in_axes=(axes, eqx.if_array(0), 0))
-
     at_once = 1 if brief else unroll(task)
-    return _scan(lambda *carry: one(task, *carry), state, length, at_once)
+    if axes is None:
+        ready = task.ready(state.field, state.step)
+        return _scan(
+            lambda *carry: advance(ready, carry[0], optimiser, carry[1]),
+            state, length, at_once,
+        )  # fmt: skip
+
+    run = eqx.if_array(0)
+
+    @functools.partial(eqx.filter_vmap, in_axes=(axes, run, 0))
+    def look_up(task, field, step):
+        return task.look_up(field, step)
+
+    @functools.partial(eqx.filter_vmap, in_axes=(axes, run, run, 0))
+    def one(task, found, state, number):
+        return advance(task.with_found(found), state, optimiser, number)
+
+    found = look_up(task, state.field, state.step)
+    return _scan(lambda *carry: one(task, found, *carry), state, length, at_once)
 
 
 def _scan(

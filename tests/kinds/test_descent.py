@@ -1,0 +1,134 @@
+"""Which fits behind an instrument are split, and what that changes."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from passband.data.phantoms import paper_phantoms
+from passband.errors import InputError
+from passband.forward.radon import radon
+from passband.kinds.ct import CTKind
+from passband.kinds.ct_options import CTOptions
+from passband.kinds.fit import fit
+from passband.kinds.measured import measured
+from passband.kinds.mri import MriKind
+from passband.kinds.mri_options import MriOptions
+from passband.kinds.resume import resumed_options
+from passband.words import parse_mapping
+
+SIDE, ANGLES = 48, np.arange(0, 180, 9.0)
+MAPPING = parse_mapping("gaussian:4,m=32")
+SMALL = {"mapping": "gaussian:4,m=32", "width": 32, "steps": 120}
+
+
+def scan() -> np.ndarray:
+    forward = radon(ANGLES, SIDE, pixel=1 / SIDE)
+    return SIDE * np.asarray(forward(jnp.asarray(paper_phantoms(SIDE, 1)[0])))
+
+
+@pytest.fixture
+def ct(tmp_path):
+    np.save(tmp_path / "scan.npy", scan())
+
+    def read(**options) -> CTKind:
+        file = str(tmp_path / "scan.npy")
+        asked = CTOptions(file=file, angles="0:180:20", **(SMALL | options))
+        return dataclasses.replace(CTKind.read(asked), beside=False)
+
+    return read
+
+
+@pytest.fixture
+def mri(tmp_path):
+    np.save(tmp_path / "volume.npy", paper_phantoms(SIDE, 1)[0].astype(np.float32))
+
+    def read(**options) -> MriKind:
+        file = str(tmp_path / "volume.npy")
+        asked = MriOptions(simulate=file, fraction=0.4, **(SMALL | options))
+        return dataclasses.replace(MriKind.read(asked), beside=False)
+
+    return read
+
+
+@pytest.mark.parametrize("kind", ["ct", "mri"])
+def test_steps_of_fewer_points_than_the_grid_are_split(kind, request):
+    read = request.getfixturevalue(kind)
+
+    def how(**options) -> str:
+        kind = read(**options)
+        return kind.training(kind.options, MAPPING).descent
+
+    assert how() == "direct"  # all of so small a grid has room in a step
+    assert how(batch=300) == "split"
+    assert how(batch=300, recipe="paper") == "direct"
+    assert how(batch=300, descent="direct") == "direct"
+    assert how(descent="split") == "split"
+
+
+@pytest.mark.parametrize("kind", ["ct", "mri"])
+def test_a_split_fit_learns_from_the_whole_grid_by_few_points(kind, request):
+    """Direct steps of as many points see a grid as coarse, and end far below."""
+    read, found = request.getfixturevalue(kind), {}
+    for descent in ("split", "direct"):
+        data = read(batch=300, steps=300, descent=descent, truth=None)
+        training = data.training(data.options, MAPPING)
+        task = data.task(training)
+        grid = task.forward.input_shape
+        assert (grid == (SIDE, SIDE)) == (descent == "split")
+        assert task.step_points <= 300
+        remark = " ".join(data.remarks(task))
+        assert ("48 x 48" in remark and "300 points" in remark) == (descent == "split")
+        fitted = fit(data, data.options)
+        found[descent] = fitted.evaluation.metrics["error_test"]
+        assert ("grid" in fitted.result) == (descent == "direct")
+    assert found["split"] < 0.7 * found["direct"]
+
+
+def test_runs_of_before_go_on_as_they_began(ct):
+    kind = ct(batch=300)
+    fitted = fit(kind, kind.options)
+    assert fitted.config["descent"] == "split"
+    config = {k: v for k, v in fitted.config.items() if k != "descent"}
+    old = resumed_options(CTOptions(), (), config, "ct")
+    assert old.descent == "direct"
+    with pytest.raises(InputError, match=r"`descent` .*disagrees with the run"):
+        resumed_options(CTOptions(descent="split"), ("descent",), config, "ct")
+
+
+def test_several_rows_are_not_split(tmp_path):
+    rows = np.stack([scan(), scan(), scan()], axis=1)
+    np.save(tmp_path / "rows.npy", rows)
+    asked = CTOptions(
+        file=str(tmp_path / "rows.npy"), angles="0:180:20", rows="all", **SMALL
+    )
+    kind = CTKind.read(asked)
+    small = dataclasses.replace(asked, batch=500)
+    assert kind.training(small, MAPPING).descent == "direct"
+    with pytest.raises(InputError, match=r"`descent` .*several rows"):
+        kind.training(dataclasses.replace(asked, descent="split"), MAPPING)
+
+
+def test_an_operator_of_ones_own_is_split_where_that_is_asked_for():
+    rng = np.random.default_rng(0)
+    A, x = rng.normal(size=(80, 144)), paper_phantoms(12, 1)[0]
+    given = SMALL | {"steps": 200, "batch": 40, "holdout": 0.0}
+    data = measured(A, A @ x.ravel(), (12, 12), low=0.0, high=1.0, **given)
+    assert data.training(data.options, MAPPING).descent == "direct"
+    data = measured(
+        A, A @ x.ravel(), (12, 12), low=0.0, high=1.0, descent="split", **given
+    )
+    task = data.task(data.training(data.options, MAPPING))
+    assert task.splitting is not None and task.step_points == 40
+    fitted = fit(dataclasses.replace(data, beside=False), data.options)
+    assert fitted.evaluation.metrics["error_train"] < 0.1
+
+
+def test_members_learn_one_picture(ct):
+    kind = ct(batch=300, members=2, descent="split")
+    fitted = fit(kind, kind.options)
+    assert fitted.evaluation.spread is not None
+    assert np.isfinite(jax.tree.leaves(fitted.field)[0]).all()
+    assert fitted.evaluation.metrics["error_test"] < 0.3
