@@ -13,7 +13,6 @@ import numpy as np
 
 from ..data.sinusoids import ANGLES, RADII, Sinusoid, sinusoids
 from ..domain import grid_coords
-from ..field import make_field
 from ..ops.mlp import Precision
 from ..plot.panels import band_figure
 from ..plot.style import styled
@@ -23,6 +22,7 @@ from ..tasks.regression import RegressionTask
 from ..train import driver
 from ..train.driver import Config
 from . import published
+from .drawing import drawn
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .readings import SMALLER, compared
 
@@ -143,7 +143,7 @@ def train(word: str, setting: Setting, progress: Progress) -> np.ndarray:
         # A split's keys depend on their number: always the paper's 4.
         keys = list(jax.random.split(jax.random.PRNGKey(10), RUNS))[: setting.runs]
     fields = [
-        make_field(
+        drawn(
             f"{word},m={setting.m}",
             d=2,
             out=1,
@@ -151,7 +151,6 @@ def train(word: str, setting: Setting, progress: Progress) -> np.ndarray:
             layers=2,
             width=setting.width,
             output="tanh",
-            bits2020=True,
         )
         for key in keys
     ]

@@ -8,13 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..field import make_field
 from ..plot.panels import band_figure, half_turn_ticks
 from ..plot.style import styled
 from ..tasks.regression import RegressionTask
 from ..train import driver
 from ..train.driver import Config
 from . import published
+from .drawing import drawn
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .readings import readings
 
@@ -117,14 +117,13 @@ def train(words: list[str], centres: np.ndarray, setting: Setting) -> np.ndarray
         # A split's keys depend on their number: always the paper's 20.
         keys = list(jax.random.split(jax.random.PRNGKey(10), 20))[: setting.inits]
     fields = [
-        make_field(
+        drawn(
             word,
             d=1,
             out=1,
             key=key,
             width=setting.width,
             output="identity",
-            bits2020=True,
         )
         for word in words
         for key in keys

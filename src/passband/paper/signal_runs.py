@@ -7,11 +7,12 @@ import jax
 import numpy as np
 from jaxtyping import Array
 
-from ..field import Field, make_field, standard
+from ..field import Field, standard
 from ..mappings import AnyKey
 from ..ops.without_autotune import jit_without_autotune
 from ..tasks.signal1d import Signal1D
 from ..train.driver import Config, train
+from .drawing import drawn
 
 
 def dense_word(p: str | float, n: int) -> str:
@@ -34,7 +35,7 @@ def network(
     encoding_key: AnyKey | None = None,
 ) -> Field:
     """A network as it starts, with the random bits of 2020."""
-    return make_field(
+    return drawn(
         word,
         d=1,
         out=1,
@@ -44,7 +45,6 @@ def network(
         width=width,
         output="identity",
         init=standard,
-        bits2020=True,
     )
 
 

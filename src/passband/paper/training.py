@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from ..field import Field, make_field
+from ..field import Field
 from ..mappings import AnyKey
 from ..ops.mlp import Precision
 from ..tasks.task import Task
@@ -18,6 +18,7 @@ from ..train import driver
 from ..train.schedules import Schedule
 from ..train.stack import unstack
 from ..train.state import State
+from .drawing import drawn
 from .item import Progress
 
 
@@ -46,20 +47,15 @@ def draw_fields(
     """Each run's network before training, of the bits of 2020; equal draws are one."""
     distinct = {(run.word, run.layers, run.key): run for run in runs}
 
-    def drawn(run: Run) -> Field:
-        return make_field(
-            run.word,
-            d=d,
-            out=out,
-            key=jax.random.PRNGKey(run.key),
-            layers=run.layers,
-            width=width,
+    def draw(run: Run) -> Field:
+        key = jax.random.PRNGKey(run.key)
+        return drawn(
+            run.word, d=d, out=out, key=key, layers=run.layers, width=width,
             output=output,
-            bits2020=True,
-        )
+        )  # fmt: skip
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # every shape compiles its draws
-        fields = dict(zip(distinct, pool.map(drawn, distinct.values()), strict=True))
+        fields = dict(zip(distinct, pool.map(draw, distinct.values()), strict=True))
     return [fields[run.word, run.layers, run.key] for run in runs]
 
 

@@ -1,0 +1,38 @@
+"""The paper's networks before their first step."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from ..field import Field, make_field
+from ..mappings import Mapping
+
+T = TypeVar("T", bound=PyTree)
+
+
+def drawn(word: str | Mapping, **options: Any) -> Field:
+    """A network with the random bits of 2020 (`make_field`), the same whatever device
+    trains it."""
+    return made_on_cpu(lambda: make_field(word, bits2020=True, **options))
+
+
+def made_on_cpu(make: Callable[[], T]) -> T:
+    """Arrays that the CPU makes, handed to the device. A GPU compiles a program for
+    each shape that is drawn, a hundred for Fig. 4, and several times as long."""
+    if jax.default_backend() == "cpu":
+        return make()
+    try:
+        host = jax.local_devices(backend="cpu")[0]
+    except RuntimeError:  # JAX_PLATFORMS leaves it out
+        return make()
+    with jax.default_device(host):
+        made = make()
+    return jax.tree.map(_handed_over, made)
+
+
+def _handed_over(leaf: Any) -> Any:
+    return jnp.asarray(np.asarray(leaf)) if isinstance(leaf, jax.Array) else leaf
