@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
@@ -35,4 +34,4 @@ def made_on_cpu(make: Callable[[], T]) -> T:
 
 
 def _handed_over(leaf: Any) -> Any:
-    return jnp.asarray(np.asarray(leaf)) if isinstance(leaf, jax.Array) else leaf
+    return jax.device_put(np.asarray(leaf)) if isinstance(leaf, jax.Array) else leaf

@@ -21,6 +21,8 @@ from .state import State, init_moments
 T = TypeVar("T", bound=Task)
 MOST_RUNS = 64
 """Runs in one stack: more are no faster."""
+ON_HOST = 2**28
+"""Bytes that are laid side by side sooner than a GPU compiles a program for it."""
 
 
 class Part(NamedTuple):
@@ -128,9 +130,16 @@ def together(trees: Sequence[PyTree]) -> PyTree:
     return jax.tree.map(lambda *leaves: _together(leaves), *trees)
 
 
-@functools.partial(jax.jit, static_argnums=1)
 def repeated(tree: PyTree, count: int) -> PyTree:
-    """One tree so many times along a leading run axis, copied where it is trained."""
+    """One tree so many times along a leading run axis: a large one where it is trained,
+    a small one on the host, where no shape has to be compiled."""
+    if count * sum(leaf.nbytes for leaf in jax.tree.leaves(tree)) > ON_HOST:
+        return _repeated(tree, count)
+    return together([tree] * count)
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def _repeated(tree: PyTree, count: int) -> PyTree:
     return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape)), tree)
 
 
@@ -139,7 +148,7 @@ def unstack(tree: PyTree, count: int) -> list[PyTree]:
     leaves, structure = jax.tree.flatten(tree)
     host = [leaf if _is_key(leaf) else np.asarray(leaf) for leaf in leaves]
     return [
-        jax.tree.unflatten(structure, [jnp.asarray(leaf[i]) for leaf in host])
+        jax.tree.unflatten(structure, [_on_device(leaf[i]) for leaf in host])
         for i in range(count)
     ]
 
@@ -157,8 +166,13 @@ def _together(leaves: Sequence[Array | np.ndarray]) -> Array:
         seen = {id(key): np.asarray(jax.random.key_data(key)) for key in leaves}
         data = np.stack([seen[id(key)] for key in leaves])
         impl = jax.random.key_impl(leaves[0])
-        return jax.random.wrap_key_data(jnp.asarray(data), impl=impl)
-    return jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))
+        return jax.random.wrap_key_data(_on_device(data), impl=impl)
+    return _on_device(np.stack([np.asarray(leaf) for leaf in leaves]))
+
+
+def _on_device(array: Array | np.ndarray) -> Array:
+    """A copy; `jnp.asarray` would make a program for each shape."""
+    return jax.device_put(array, may_alias=False)
 
 
 def _is_key(leaf: Array | np.ndarray) -> bool:
