@@ -170,7 +170,7 @@ def _together(leaves: Sequence[Array | np.ndarray]) -> Array:
     return _on_device(np.stack([np.asarray(leaf) for leaf in leaves]))
 
 
-def _on_device(array: Array | np.ndarray) -> Array:
+def _on_device(array: Array | np.ndarray | np.generic) -> Array:
     """A copy; `jnp.asarray` would make a program for each shape."""
     return jax.device_put(array, may_alias=False)
 
