@@ -12,11 +12,13 @@ from passband.data.images import read_image
 from passband.data.primitives import sphere
 from passband.export.mesh import write_mesh
 from passband.kinds import shape as shape_kind
+from passband.kinds import shape_labels
 from passband.kinds.kind import TrialSize
 from passband.kinds.options import ShapeOptions
 from passband.kinds.shape import ShapeKind
 from passband.mappings import Gaussian
 from passband.model_file import load_with_info
+from passband.tasks.shape import ShapeTask
 from passband.train.schedules import schedule
 
 CENTERS = np.array([[5000.0, -40.0, 7.0], [5000.0, -40.0, 10.0]])
@@ -39,11 +41,12 @@ def two_balls(path) -> None:
 @pytest.fixture(autouse=True)
 def small(monkeypatch, tmp_path):
     """A pool, a cache and pictures that take a moment."""
-    monkeypatch.setattr(shape_kind, "kept_folder", lambda k: tmp_path / "cache" / k)
+    monkeypatch.setattr(shape_labels, "kept_folder", lambda k: tmp_path / "cache" / k)
     monkeypatch.chdir(tmp_path)
     sizes = {"SMALL_POOL": 2**15, "POOL": 2**17, "BLOCK": 2048, "TEST_POINTS": 4096}
-    sizes |= {"CPU_GRID": 32, "CPU_SAMPLES": 4000, "SLICE": 64}
     for name, size in sizes.items():
+        monkeypatch.setattr(shape_labels, name, size)
+    for name, size in {"CPU_GRID": 32, "CPU_SAMPLES": 4000, "SLICE": 64}.items():
         monkeypatch.setattr(shape_kind, name, size)
     two_balls(tmp_path / "balls.obj")
     return tmp_path
@@ -96,6 +99,49 @@ def test_labels_are_made_once_and_can_be_brought_along(small, monkeypatch):
     assert share == pytest.approx(8 / 3 * np.pi / 20, rel=0.06)
 
 
+def test_a_part_of_the_points_lies_near_the_surface(small, fails):
+    assert main(["fit", "shape", "balls.obj", *QUICK, "--out", "run"]) == 0
+    config = json.loads((small / "run" / "config.json").read_text())
+    assert config["near_surface"] == 0.4 and config["batch"] == 512
+    result = json.loads((small / "run" / "result.json").read_text())
+    assert result["step_points"] == 512
+    # As many as the fit draws, in whole blocks.
+    assert result["labels"]["near_surface"] == 26 * 2048
+    for asked, share in (
+        ({"near_surface": 0.25}, 0.25),
+        ({"near_surface": 0.0}, 0.0),
+        ({"recipe": "paper"}, 0.0),
+        ({"recipe": "paper", "near_surface": 0.5}, 0.5),
+    ):
+        plain = ShapeOptions(file="balls.obj", steps=2, batch=64)
+        options = dataclasses.replace(plain, **asked)
+        kind = ShapeKind.read(options)
+        training = kind.training(options, Gaussian(12.0))
+        task = kind.task(training)
+        assert isinstance(task, ShapeTask)
+        assert training.near_surface == share
+        assert (task.batch, task.near_batch) == (64 - 64 * share, 64 * share)
+    told = fails("fit", "shape", "balls.obj", "--target", "sdf", "--near-surface", ".3")
+    assert "`--near-surface` (=0.3) is for the target occupancy" in told
+    assert "near-surface" in fails("fit", "shape", "balls.obj", "--near-surface", "1")
+    (small / "cache" / "labels").mkdir(exist_ok=True)
+    brought = next((small / "cache" / "labels").iterdir())
+    options = ShapeOptions(file="balls.obj", labels=str(brought))
+    assert ShapeKind.read(options).near is None
+
+
+def test_a_run_that_began_without_such_points_goes_on_without(small, capfd):
+    quick = [*QUICK, "--steps", "20", "--near-surface", "0", "--out", "run"]
+    assert main(["fit", "shape", "balls.obj", *quick]) == 0
+    path = small / "run" / "config.json"
+    config = json.loads(path.read_text())
+    del config["near_surface"]
+    path.write_text(json.dumps(config))
+    words = ["fit", "shape", "balls.obj", "--resume", "--out", "run", "--steps", "40"]
+    assert main([*words, "--quiet", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["labels"]["near_surface"] == 0
+
+
 def test_a_small_hole_is_a_warning_with_its_share(small):
     mesh = sphere(3).mesh
     write_mesh("hole.ply", mesh.vertices, mesh.faces[1:])
@@ -107,11 +153,12 @@ def test_a_small_hole_is_a_warning_with_its_share(small):
 def test_the_papers_settings_on_a_gpu(small, monkeypatch):
     options = ShapeOptions(file="balls.obj", steps=1, batch=64)
     kind = ShapeKind.read(options)
-    monkeypatch.setattr(shape_kind, "on_cpu", lambda: False)
+    monkeypatch.setattr(shape_labels, "on_cpu", lambda: False)
     asked = ShapeOptions(file="balls.obj", recipe="paper")
     training = kind.training(asked, Gaussian(12.0))
     found = training.steps, training.layers, training.width, training.lr
     assert found == (10_000, 8, 256, 5e-4)
+    assert training.near_surface == 0
     rate = schedule(training.schedule, training.lr, training.steps)
     for step in (0, 5000, 10_000):
         expected = 5e-4 * 0.1 ** (step / 5000)

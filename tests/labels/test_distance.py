@@ -52,10 +52,11 @@ def test_distances_to_a_sphere_are_those_of_the_formula(tmp_path: Path):
 def test_a_surface_at_a_distance_has_the_radius_in_the_meshs_units(
     tmp_path: Path, monkeypatch
 ):
-    for name, value in (("CPU_DISTANCES", 2**13), ("TEST_DISTANCES", 2**10),
-                        ("SMALL_POOL", 2**15), ("TEST_POINTS", 2**10),
-                        ("CPU_GRID", 16), ("CPU_SAMPLES", 500)):  # fmt: skip
-        monkeypatch.setattr(f"passband.kinds.shape.{name}", value)
+    for name, value in (("shape.CPU_DISTANCES", 2**13), ("shape.CPU_GRID", 16),
+                        ("shape.TEST_DISTANCES", 2**10), ("shape.CPU_SAMPLES", 500),
+                        ("shape_labels.SMALL_POOL", 2**15),
+                        ("shape_labels.TEST_POINTS", 2**10)):  # fmt: skip
+        monkeypatch.setattr(f"passband.kinds.{name}", value)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     ball = trimesh.creation.icosphere(subdivisions=3, radius=40.0)
     ball.apply_translation([100.0, 0.0, 0.0])

@@ -11,6 +11,7 @@ from passband.data.meshes import normalise
 from passband.data.primitives import sphere, torus
 from passband.errors import InputError
 from passband.field import make_field
+from passband.labels.near import NearPool, make_near
 from passband.labels.pool import make_labels
 from passband.tasks.shape import cross_entropy, shape_task
 from passband.train.driver import Config, train
@@ -77,6 +78,41 @@ def test_the_step_decides_the_points_and_the_order_repeats():
     assert losses[1] == pytest.approx(expected, rel=1e-5)
 
 
+def _near(which: int) -> NearPool:
+    mesh = normalise((torus(ring=32, tube=16), sphere(2))[which].mesh)[0]
+    return make_near(mesh, seed=0, blocks=2, block=512)
+
+
+def test_points_near_the_surface_count_as_the_others_do():
+    near, field = _near(0), _field()
+    task = shape_task(LABELS[0], steps=4, seed=0, batch=320, near=(near, 192))
+    plain = shape_task(LABELS[0], steps=4, seed=0, batch=320)
+    assert task.step_points == 512
+    for step in (0, 3, 5):
+        points, inside = near.batch(step, 192)
+        p = np.float64(field.predict(points)[:, 0])
+        close = -np.mean(np.log(np.where(inside, p, 1 - p)))
+        uniform = float(plain.loss(field, KEY, jnp.int32(step)))
+        found = float(eqx.filter_jit(task.loss)(field, KEY, jnp.int32(step)))
+        assert found == pytest.approx((320 * uniform + 192 * close) / 512, rel=1e-5)
+
+
+def test_points_near_the_surface_teach_more_of_it():
+    mesh, _ = normalise(sphere(3).mesh)
+    labels = make_labels(mesh, blocks=64, block=512, test_points=8192)
+    near = make_near(mesh, seed=0, blocks=64, block=512)
+    config = Config(steps=200, lr=5e-3)
+    tasks = [
+        shape_task(labels, steps=200, seed=0),
+        shape_task(labels, steps=200, seed=0, batch=304, near=(near, 208)),
+    ]
+    scores = []
+    for task in tasks:
+        [field], _ = train([task], [_field()], config, keys=[KEY])
+        scores.append(task.metrics(field)["iou_boundary"])
+    assert scores[1] > scores[0] + 0.01
+
+
 def test_training_learns_the_shape():
     mesh, _ = normalise(sphere(3).mesh)
     labels = make_labels(mesh, blocks=64, block=512, test_points=8192)
@@ -107,6 +143,13 @@ def test_shapes_stack_without_their_test_points():
     size = sum(leaf.nbytes for leaf in jax.tree.leaves(stacked))
     bits, order, box_and_seed = 4 * 512 // 8, 8 * 4, 3 * 4 + 3 * 4 + 2 * 4
     assert size == 2 * (bits + order + box_and_seed)
+    close = [
+        shape_task(labels, steps=8, seed=0, batch=256, near=(_near(k), 64))
+        for k, labels in enumerate(LABELS)
+    ]
+    both, axes = stack(close)
+    assert both.near is not None and both.near.surface.shape[0] == 2
+    assert axes.near.bits == 0 and axes.near.surface == 0
     fields = [_field(1), _field(2)]
     together, _ = train(tasks, fields, Config(steps=8, lr=1e-3), keys=[KEY, KEY])
     [alone], _ = train(tasks[1:], fields[1:], Config(steps=8, lr=1e-3), keys=[KEY])

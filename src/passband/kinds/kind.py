@@ -77,6 +77,8 @@ class Training:
     """Networks that train side by side, each with its own B and weights."""
     descent: str = "direct"
     """How a step meets an instrument (`kinds.descent`)."""
+    near_surface: float = 0.0
+    """The share of a step's points that lie near the surface of a shape."""
 
     @property
     def sigma(self) -> float | tuple[float, ...] | None:

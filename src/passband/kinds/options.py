@@ -137,6 +137,14 @@ class ShapeOptions(TrainOptions):
         "mesh's units, negative inside",
         choices=("occupancy", "sdf"),
     )
+    near_surface: float | None = option(
+        None,
+        "share of the points that lie near the surface, half of them within 0.003 of "
+        "it and half within 0.1; the others are uniform (default: 0.4; 0 by the "
+        "paper's recipe, with --labels, and for sdf)",
+        least=0,
+        most=0.9,
+    )
     labels: str | None = option(
         None, "labels of this mesh made elsewhere", metavar="FILE", path=True
     )

@@ -18,7 +18,10 @@ T = TypeVar("T")
 CHOSEN = ("mapping", "prior")
 """Options of which something may have been chosen when the run began; its config.json
 has what was asked for as `mapping_given`, say."""
-BEFORE = {"recipe": "paper", "optimiser": "adam", "prior": "none", "descent": "direct"}
+BEFORE = {
+    "recipe": "paper", "optimiser": "adam", "prior": "none", "descent": "direct",
+    "near_surface": 0.0,
+}  # fmt: skip
 """What a run has that began when there was no such option, whatever is usual now."""
 LOOSENED = {"allow_outside", "max_input"}
 """Options of a run that may be given anew when it is resumed."""

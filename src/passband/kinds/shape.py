@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,15 @@ import jax
 import numpy as np
 
 from ..data.meshes import Mesh, Placement, bounding_box, normalise, read_mesh
-from ..data.store import kept_folder
 from ..errors import InputError
 from ..export.chamfer import chamfer
 from ..export.mesh import Extracted, extract
 from ..export.normals import Camera, mesh_normals, on_white, png_of
 from ..field import Field
 from ..labels.distance import DistancePoints, Distances, distance_points
-from ..labels.occupancy import Labeller, embree_missing
-from ..labels.pool import ShapeLabels, load_labels, make_labels
+from ..labels.near import NearPool
+from ..labels.occupancy import Labeller
+from ..labels.pool import ShapeLabels
 from ..members import mean_and_spread
 from ..plot.triptych import triptych
 from ..tasks.distance import DistanceTask, distance_task, offset_surface
@@ -26,7 +27,7 @@ from ..tasks.shape import ShapeTask, shape_task, surface_of
 from ..tuning.instruments import shape_problem
 from ..tuning.points import points_problem
 from ..tuning.problem import Problem
-from .defaults import MUON_LR, modern, network_share, on_cpu, resolve
+from .defaults import MUON_LR, network_share, on_cpu, resolve
 from .kind import (
     SILENT,
     Evaluation,
@@ -42,12 +43,16 @@ from .kind import (
 from .options import ShapeOptions, TrainOptions
 from .pace import points_in
 from .render_shape import placement_of, render_shape
+from .shape_labels import (
+    default_sizes,
+    near_labels,
+    near_share,
+    read_labels,
+    steps_and_batch,
+)
 from .shown import Shown
 from .views import shape_view
 
-BLOCK = 32_768  # the paper's points a step
-POOL, SMALL_POOL = 2**26, 2**23
-TEST_POINTS = 2**18
 # Of the surface in the report, in cells: the field is asked a million times on a CPU.
 GRID, CPU_GRID, LEAST_GRID = 256, 112, 32
 SLICE = 384
@@ -76,6 +81,8 @@ class ShapeKind(Kind):
     """Of the file."""
     distances: tuple[DistancePoints, DistancePoints] | None = None
     """Those that are trained on and those that are tested, of the target `sdf`."""
+    near: NearPool | None = None
+    """Labelled points near the surface, if a step takes some."""
 
     @classmethod
     def inputs(cls, options: ShapeOptions) -> list[Path]:
@@ -90,15 +97,17 @@ class ShapeKind(Kind):
         size = path.stat().st_size
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            labels, said = _labels(mesh, options, listener)
+            labels, said = read_labels(mesh, options, listener)
         said += tuple(str(warning.message) for warning in caught)
         distances = None
         if options.target == "sdf":
             listener.progress(f"distances to {mesh.name}", often=False)
             distances = _distances(mesh, options)
+        near = near_labels(mesh, options, listener)
         return cls(
-            options, mesh.name, mesh, placement, labels, size, distances, warnings=said
-        )
+            options, mesh.name, mesh, placement, labels, size, distances, near,
+            warnings=said,
+        )  # fmt: skip
 
     def default_mapping(self) -> str:
         return "gaussian:auto,norm=1"
@@ -113,10 +122,12 @@ class ShapeKind(Kind):
         # 500 steps at 5e-4 leave everything outside, at 5e-3 they do not.
         lr = float(np.clip(5e-4 * 10_000 / steps, 5e-4, 5e-3))
         muon_lr = MUON_LR * float(np.clip(10_000 / steps, 1, 25)) ** 0.5
-        return resolve(
+        found = resolve(
             asked, mapping, steps=steps, batch=batch, lr=lr, muon_lr=muon_lr,
             schedule="decay", width=asked.width or width,
         )  # fmt: skip
+        share = 0.0 if self.near is None else near_share(asked)
+        return dataclasses.replace(found, near_surface=share)
 
     def network(self, training: Training | None = None) -> Network:
         return Network(3, 1, "sigmoid" if self.distances is None else "identity")
@@ -125,7 +136,12 @@ class ShapeKind(Kind):
         seed, batch = self.options.seed, training.batch
         if self.distances is not None:
             return distance_task(*self.distances, batch=batch)
-        return shape_task(self.labels, steps=training.steps, seed=seed, batch=batch)
+        near, close = None, 8 * round(training.near_surface * batch / 8)
+        if close and self.near is not None:
+            near = self.near, close
+        return shape_task(
+            self.labels, steps=training.steps, seed=seed, batch=batch - close, near=near
+        )
 
     def nyquist(self) -> None:
         return None
@@ -186,11 +202,12 @@ class ShapeKind(Kind):
                 "Normals: the mesh on the left, the field on the right": png_of(pair),
             }
 
-        pool, about = self.labels.pool, self.labels.about
+        pool, near, about = self.labels.pool, self.near, self.labels.about
         model = sum(leaf.nbytes for leaf in jax.tree.leaves(field))
         size = {"mesh": self.bytes, "model": model}
         labels = {
             "points": pool.blocks * pool.block,
+            "near_surface": 0 if near is None else near.blocks * near.block,
             "method": about["method"],
             "undecided": about["undecided"],
         }
@@ -304,18 +321,8 @@ def _above(asked: TrainOptions, tried: int) -> float:
     """
     if not on_cpu():
         return 1.0
-    steps, batch, *_ = default_sizes(asked)
-    points = (asked.steps or steps) * (asked.batch or batch)
+    points = math.prod(steps_and_batch(asked))
     return float(np.clip((points / tried) ** (1 / 3), 1, 3))
-
-
-def default_sizes(asked: TrainOptions) -> tuple[int, int, int, int]:
-    """Steps, points a step, width and layers. In three minutes of 2 cores Muon learns
-    most with many points and a small network: Lucy's IoU near the surface is 0.940, and
-    0.921 with the paper's network."""
-    if not on_cpu():
-        return 10_000, BLOCK, 256, 8
-    return (1400, 8192, 128, 5) if modern(asked) else (2000, 2048, 256, 8)
 
 
 def _distances(
@@ -329,45 +336,3 @@ def _distances(
         distance_points(mesh, labeller, count, seed=options.seed),
         distance_points(mesh, labeller, TEST_DISTANCES, seed=options.seed + 2**20),
     )
-
-
-def _labels(
-    mesh: Mesh, options: ShapeOptions, listener: Listener
-) -> tuple[ShapeLabels, tuple[str, ...]]:
-    """Labels from a file, from the cache, or made now, and what is to be warned of.
-
-    A run that draws few points has a small pool: every point of it is new, or nearly,
-    and a CPU is not kept from training.
-    """
-    if options.labels is not None:
-        return (
-            load_labels(options.labels, mesh=mesh, allow_open=options.allow_open),
-            (),
-        )
-    steps, batch, *_ = default_sizes(options)
-    steps, batch = options.steps or steps, options.batch or batch
-    if batch % 8:
-        raise InputError(
-            f"`batch` (={batch}) must be a multiple of 8, since labels are packed in "
-            "bytes"
-        )
-    block = max(BLOCK, batch)
-    points = SMALL_POOL if steps * batch <= SMALL_POOL else POOL
-    blocks = max(1, points // block)
-    slow = ()
-    if embree_missing():
-        slow = ("embreex is not installed; labels are made a slower way",)
-    listener.progress(f"labelling {mesh.name}", often=False)
-    labels = make_labels(
-        mesh,
-        blocks=blocks,
-        block=block,
-        test_points=TEST_POINTS,
-        cache_dir=kept_folder("labels"),
-        allow_open=options.allow_open,
-        on_block=lambda done: listener.progress(
-            f"labelling {mesh.name}  {done * block / 1e6:.1f} of "
-            f"{blocks * block / 1e6:.1f} million points"
-        ),
-    )
-    return labels, slow

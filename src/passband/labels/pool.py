@@ -60,15 +60,26 @@ class LabelPool(eqx.Module):
         Inside jit, `block` and `part` may be traced; `count` is a multiple of 8.
         """
         count = self.block if count is None else count
-        start = jnp.asarray(part).astype(jnp.uint32) * np.uint32(count)
-        index = start + jnp.arange(count, dtype=jnp.uint32)
-        which = jnp.asarray(block).astype(jnp.uint32)
+        index, which, labels = unpacked(self.bits, block, part, count)
         points = lattice_points(jnp, index, which, self.seed, self.low, self.span)
-        row = jax.lax.dynamic_slice(
-            jnp.asarray(self.bits), (which, start // 8), (1, count // 8)
-        )[0]
-        labels = (row[:, None] >> jnp.arange(8, dtype=jnp.uint8)) & 1
-        return points, labels.reshape(-1).astype(bool)
+        return points, labels
+
+
+def unpacked(
+    bits: UInt8[Array, "blocks bytes"],
+    block: Int[Array, ""] | int,
+    part: Int[Array, ""] | int,
+    count: int,
+) -> tuple[UInt32[Array, " n"], UInt32[Array, ""], Bool[Array, " n"]]:
+    """Indices, block and labels of the `part`th `count` points of a block."""
+    start = jnp.asarray(part).astype(jnp.uint32) * np.uint32(count)
+    which = jnp.asarray(block).astype(jnp.uint32)
+    row = jax.lax.dynamic_slice(
+        jnp.asarray(bits), (which, start // 8), (1, count // 8)
+    )[0]
+    labels = (row[:, None] >> jnp.arange(8, dtype=jnp.uint8)) & 1
+    index = start + jnp.arange(count, dtype=jnp.uint32)
+    return index, which, labels.reshape(-1).astype(bool)
 
 
 class LabelledPoints(NamedTuple):
@@ -183,7 +194,7 @@ def lattice_points(xp: Any, index: Any, block: Any, seed: Any, low: Any, span: A
     (index, block, seed): integers throughout, so that no fused multiply-add of one
     device or another can round a point differently.
     """
-    words = _pcg4d(index, *(part + 0 * index for part in (block, seed[0], seed[1])))
+    words = hashed(index, block, seed)
     columns = []
     for axis, word in enumerate(words[:3]):
         # The top 31 bits of the 56-bit product, from 16-bit halves in 32-bit words.
@@ -195,6 +206,11 @@ def lattice_points(xp: Any, index: Any, block: Any, seed: Any, low: Any, span: A
         step = 2 * word_high * span_high + (middle >> 15)
         columns.append(low[axis] + step.astype(np.int32))
     return xp.stack(columns, axis=-1).astype(np.float32) * np.float32(QUANTUM)
+
+
+def hashed(index: Any, block: Any, seed: Any) -> list[Any]:
+    """Four random words for each point of a block."""
+    return _pcg4d(index, *(part + 0 * index for part in (block, seed[0], seed[1])))
 
 
 def _pcg4d(*words: Any) -> list[Any]:
@@ -227,21 +243,36 @@ def _fill_pool(
     if low.min() < -(2**23) or high.max() > 2**25 or (high - low).max() >= 2**25:
         raise ValueError("`mesh` leaves the unit cube: normalise it first")
     low, span = low.astype(np.int32), (high - low).astype(np.uint32)
-    words = np.array([seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF], np.uint32)
+    words = seed_words(seed)
     index = np.arange(block, dtype=np.uint32)
-    bits = np.empty((blocks, block // 8), np.uint8)
 
-    def work(which: int) -> int:
-        points = lattice_points(np, index, np.uint32(which), words, low, span)
-        inside = labeller.inside_chunk(points)
-        bits[which] = np.packbits(inside, bitorder="little")
-        return which
+    def points(which: int) -> np.ndarray:
+        return lattice_points(np, index, np.uint32(which), words, low, span)
 
-    with ThreadPoolExecutor(labeller.workers) as pool:
-        for which in pool.map(work, range(blocks)):
-            if on_block is not None:
-                on_block(which + 1)
+    bits = labelled(labeller, points, blocks, on_block)
     return LabelPool(*(jnp.asarray(part) for part in (bits, low, span, words)))
+
+
+def labelled(
+    labeller: Labeller,
+    points: Callable[[int], np.ndarray],
+    blocks: int,
+    on_block: Callable[[int], None] | None = None,
+) -> np.ndarray:
+    """The labels of blocks of points, a bit each: (blocks, points / 8)."""
+    rows = []
+    with ThreadPoolExecutor(labeller.workers) as pool:
+        for inside in pool.map(
+            lambda which: labeller.inside_chunk(points(which)), range(blocks)
+        ):
+            rows.append(np.packbits(inside, bitorder="little"))
+            if on_block is not None:
+                on_block(len(rows))
+    return np.stack(rows)
+
+
+def seed_words(seed: int) -> np.ndarray:
+    return np.array([seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF], np.uint32)
 
 
 def save_labels(labels: ShapeLabels, path: str | Path) -> None:

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, Scalar
 
 from ..errors import InputError
 from ..field import Field
+from ..labels.near import NearPool
 from ..labels.pool import LabelledPoints, LabelPool, ShapeLabels, block_order
 from ..mappings import AnyKey
 from .metrics import iou
@@ -47,7 +48,10 @@ class ShapeTask(Task):
     """Which part of the pool each step trains on: none twice before each was once."""
     held_out: HeldOut = eqx.field(static=True)
     batch: int = eqx.field(static=True)
-    """Points a step: a block of the pool, or a part of one."""
+    """Points a step from the pool: a block, or a part of one."""
+    near: NearPool | None = None
+    near_batch: int = eqx.field(static=True, default=0)
+    """Points a step that lie near the surface."""
 
     def loss(self, field: Field, key: AnyKey, step: Int[Array, ""] | int = 0) -> Scalar:
         """Binary cross-entropy of the logits, mean over the step's points."""
@@ -55,6 +59,10 @@ class ShapeTask(Task):
         part = self.order[step % self.order.shape[0]]
         block, part = jnp.divmod(part, self.pool.block // self.batch)
         points, inside = self.pool.batch(block, part, self.batch)
+        if self.near is not None:
+            close, within = self.near.batch(step, self.near_batch)
+            points = jnp.concatenate([points, close])
+            inside = jnp.concatenate([inside, within])
         return cross_entropy(field.logits(points)[:, 0], inside.astype(jnp.float32))
 
     def predict(self, field: Field) -> np.ndarray:
@@ -76,19 +84,26 @@ class ShapeTask(Task):
 
     @property
     def step_points(self) -> int:
-        return self.batch
+        return self.batch + self.near_batch
 
 
 def shape_task(
-    labels: ShapeLabels, *, steps: int, seed: int, batch: int | None = None
+    labels: ShapeLabels,
+    *,
+    steps: int,
+    seed: int,
+    batch: int | None = None,
+    near: tuple[NearPool, int] | None = None,
 ) -> ShapeTask:
     """The task of a labelled mesh.
 
     Args:
         steps: how long the order of the pool's parts is; later steps start it again.
         seed: of that order.
-        batch: points a step; None takes a whole block of the pool.
+        batch: points a step from the pool; None takes a whole block of it.
+        near: points near the surface, and how many of them a step takes besides.
     """
+    pool_near, near_batch = (None, 0) if near is None else near
     block = labels.pool.block
     batch = block if batch is None else batch
     if not 0 < batch <= block or batch % 8:
@@ -102,6 +117,8 @@ def shape_task(
         jnp.asarray(block_order(steps, parts, seed=seed)),
         HeldOut(labels.uniform, labels.boundary),
         batch,
+        pool_near,
+        near_batch,
     )
 
 
