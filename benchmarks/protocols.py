@@ -304,7 +304,10 @@ def _chest(asked: argparse.Namespace, found: Found, keep: Keep, place: Path) -> 
     for moves in filter(None, asked.optimisers.split(",")):
         missing = [m for m in CHEST if f"{m} {moves}" not in found]
         own = dataclasses.replace(
-            options, optimiser=moves, schedule="cosine" if moves == "muon" else None
+            options,
+            optimiser="adam" if moves == "adam" else "muon",
+            schedule=None if moves == "adam" else "cosine",
+            descent="split" if moves == "split" else "direct",
         )
         if missing:
             compare(
@@ -540,7 +543,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True, metavar="DIR")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--rivals", type=int, default=16)
-    parser.add_argument("--optimisers", default="muon,adam")
+    parser.add_argument(
+        "--optimisers", default="muon,adam", help="muon, adam, split (by Muon)"
+    )
     parser.add_argument("--pictures", type=Path, help="test_data of natural")
     parser.add_argument("--rates", default="", help=",".join(CHEST_RATES))
     parser.add_argument("--few", type=int, default=10)

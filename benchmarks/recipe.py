@@ -4,9 +4,9 @@
                                 [--preset small]
 
 A variant is a JSON object: {"name", "optimiser", "lr", "schedule", "steps", "start",
-"warm", "members", "keys", "share", "iterations", "prior", "split"}; what it leaves out
-is as under `Variant`. Variants of one optimiser and as many steps train as one
-population, after each of which OUT is written; with `--seconds N` none begins later
+"warm", "members", "keys", "share", "iterations", "prior", "split", "near"}; what it
+leaves out is as under `Variant`. Variants of one optimiser and as many steps train as
+one population, after each of which OUT is written; with `--seconds N` none begins later
 than that.
 """
 
@@ -93,6 +93,8 @@ class Variant:
     split: tuple[float, int, int, int] | None = None
     """Behind an instrument: mu, pictures, iterations of each, points a step
     (`passband.tasks.splitting`)."""
+    near: float = 0.0
+    """The share of a step's points that lie near the surface of a shape."""
     watch: bool = False
     """Look after the networks as a fit does, and begin anew where it would."""
 
@@ -153,6 +155,9 @@ def task_of(data: Set, variant: Variant, signal: int) -> Any:
         task = task.with_prior(variant.prior)
     if variant.split is not None:
         task = _split(task, tuple(variant.split), steps_of(data, variant))
+    if variant.near:
+        assert data.near is not None
+        task = data.near(variant.near)
     return task
 
 
@@ -185,7 +190,7 @@ def measure(
     groups: dict[Any, list[Variant]] = collections.defaultdict(list)
     for v in variants:
         group = v.moves(), steps_of(data, v), v.prior > 0, v.leak, v.watch, v.split
-        groups[group].append(v)
+        groups[*group, v.near].append(v)
     for some in groups.values():
         if late():
             print(f"no time for {name} {', '.join(v.name for v in some)}", flush=True)

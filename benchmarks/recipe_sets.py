@@ -10,10 +10,12 @@ import numpy as np
 
 from passband.field import Field
 from passband.kinds.nerf import NerfKind
+from passband.labels.near import NearPool, make_near
 from passband.paper import ct_study, image_study, mri_study, nerf_study, shape_study
 from passband.paper.item import Preset
 from passband.tasks.metrics import psnr
 from passband.tasks.nerf import psnr_of_views, views_in
+from passband.tasks.shape import shape_task
 from passband.tasks.task import Task
 
 Scores = dict[str, float]
@@ -40,6 +42,8 @@ class Set:
     precision: str = "auto"
     ill: Callable[[Field, int], str | None] | None = None
     """Why a fit would begin anew after so many steps, if it would."""
+    near: Callable[[float], Task] | None = None
+    """The task with such a share of points near the surface."""
 
 
 def pictures(name: str, train: bool, preset: Preset) -> Set:
@@ -142,6 +146,21 @@ def mesh(train: bool, preset: Preset) -> Set:
     task = shape_study.task_of(name, setting)
     sets = {"iou_boundary": labels.boundary, "iou_uniform": labels.uniform}
     points = np.concatenate([s.points for s in sets.values()])
+    pools: list[NearPool] = []
+
+    def near(share: float) -> Task:
+        if not pools:
+            solid = shape_study.labelled(name, setting).mesh
+            block = labels.pool.block
+            pools.append(
+                make_near(solid, seed=0, blocks=labels.pool.blocks, block=block)
+            )
+        close = 8 * round(share * task.batch / 8)
+        return shape_task(
+            labels, steps=setting.steps, seed=0, batch=task.batch - close,
+            near=(pools[0], close),
+        )  # fmt: skip
+
     count = len(labels.boundary.points)
 
     def score(k: int, seen: np.ndarray) -> Scores:
@@ -156,7 +175,7 @@ def mesh(train: bool, preset: Preset) -> Set:
         [task], f"gaussian:{setting.gaussian:g},m={setting.m},norm=1",
         {"d": 3, "out": 1, "width": setting.width, "layers": setting.layers},
         setting.steps, setting.lr, "decay",
-        lambda k, field: field.predict(points), score, key=0,
+        lambda k, field: field.predict(points), score, key=0, near=near,
     )  # fmt: skip
 
 
