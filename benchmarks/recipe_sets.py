@@ -155,11 +155,9 @@ def mesh(train: bool, preset: Preset) -> Set:
             pools.append(
                 make_near(solid, seed=0, blocks=labels.pool.blocks, block=block)
             )
-        close = 8 * round(share * task.batch / 8)
         return shape_task(
-            labels, steps=setting.steps, seed=0, batch=task.batch - close,
-            near=(pools[0], close),
-        )  # fmt: skip
+            labels, steps=setting.steps, seed=0, near=pools[0], near_surface=share
+        )
 
     count = len(labels.boundary.points)
 

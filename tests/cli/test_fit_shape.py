@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +14,7 @@ from passband.data.primitives import sphere
 from passband.export.mesh import write_mesh
 from passband.kinds import shape as shape_kind
 from passband.kinds import shape_labels
-from passband.kinds.kind import TrialSize
+from passband.kinds.kind import Silent, TrialSize
 from passband.kinds.options import ShapeOptions
 from passband.kinds.shape import ShapeKind
 from passband.mappings import Gaussian
@@ -124,10 +125,106 @@ def test_a_part_of_the_points_lies_near_the_surface(small, fails):
     told = fails("fit", "shape", "balls.obj", "--target", "sdf", "--near-surface", ".3")
     assert "`--near-surface` (=0.3) is for the target occupancy" in told
     assert "near-surface" in fails("fit", "shape", "balls.obj", "--near-surface", "1")
-    (small / "cache" / "labels").mkdir(exist_ok=True)
-    brought = next((small / "cache" / "labels").iterdir())
-    options = ShapeOptions(file="balls.obj", labels=str(brought))
-    assert ShapeKind.read(options).near is None
+    options = ShapeOptions(file="balls.obj", labels=str(_uniform(small)))
+    kind = ShapeKind.read(options)
+    for asked in (options, ShapeOptions()):  # a set asks nothing of its own
+        assert kind.training(asked, Gaussian(12.0)).near_surface == 0
+
+
+def _uniform(small) -> Path:
+    """The file of labels in the box, of those that the cache has."""
+    (found,) = small.glob("cache/labels/*-16x2048-*.safetensors")
+    return found
+
+
+def _task(options: ShapeOptions) -> ShapeTask:
+    kind = ShapeKind.read(options)
+    task = kind.task(kind.training(options, Gaussian(12.0)))
+    assert isinstance(task, ShapeTask)
+    return task
+
+
+def test_labels_near_the_surface_are_made_once_and_when_they_are_drawn(
+    small, monkeypatch
+):
+    heard: list[str] = []
+
+    class Ear(Silent):
+        def progress(self, text: str, *, often: bool = True) -> None:
+            heard.append(text)
+
+    options = ShapeOptions(file="balls.obj", steps=20, batch=512)
+    kind = ShapeKind.read(options, Ear())
+    training = kind.training(options, Gaussian(12.0))
+    assert training.near_surface == 0.4
+    kind.trials(options, TrialSize(10, 64))
+    assert not any("near" in text for text in heard)  # neither for trials, nor to read
+    assert [file.name for file in small.glob("cache/labels/*near*")] == []
+    task = kind.task(training)
+    assert isinstance(task, ShapeTask) and task.near is not None
+    assert "labelling balls near its surface" in heard
+    assert heard[-1].endswith("near its surface  0.0 of 0.0 million points")
+    again = kind.task(dataclasses.replace(training, mapping=Gaussian(3.0)))
+    assert isinstance(again, ShapeTask) and again.near is task.near
+    monkeypatch.setattr("passband.labels.near.Labeller", None)  # not asked again
+    found = _task(options).near
+    assert found is not None
+    np.testing.assert_array_equal(found.bits, task.near.bits)
+
+
+def test_nothing_is_kept_where_nothing_is_to_be(small, monkeypatch):
+    monkeypatch.setattr(shape_labels, "kept_folder", lambda name: None)
+    assert _task(ShapeOptions(file="balls.obj", steps=2, batch=64)).near is not None
+    assert not (small / "cache").exists()
+
+
+def test_tune_makes_no_labels_near_the_surface(small, monkeypatch):
+    monkeypatch.setattr(shape_labels, "make_near", None)
+    words = ("tune", "shape", "balls.obj", "--guess", "--quiet", "--out", "choice")
+    assert main([*words]) == 0
+
+
+def test_what_a_step_cannot_have_is_refused_as_it_was_typed(small, fails, monkeypatch):
+    ShapeKind.read(ShapeOptions(file="balls.obj", steps=1, batch=8))
+    own = ("--labels", _uniform(small))
+    monkeypatch.setattr(shape_labels, "make_near", None)
+    monkeypatch.setattr(shape_labels, "make_labels", None)
+    fit = ("fit", "shape", "balls.obj", "--mapping", "gaussian:1,m=8,norm=1")
+    for words in (("--batch", "8", "--near-surface", "0.9"),
+                  ("--batch", "8", "--near-surface", "0.5", *own)):  # fmt: skip
+        told = fails(*fit, *words)
+        assert f"`--near-surface` (={words[3]}) needs a `--batch` (=8)" in told
+        assert "at least 16" in told
+    near = ("--near-surface", "0.4", *own)
+    for batch in ("100", str(2**20)):
+        told = fails(*fit, *near, "--batch", batch)
+        assert f"`--batch` (={batch}) must be a multiple of 8 and at most 32768" in told
+
+
+def test_a_share_that_was_not_asked_for_is_left_out_of_small_steps(small):
+    options = ShapeOptions(file="balls.obj", steps=2, batch=8)
+    kind = ShapeKind.read(options)
+    assert kind.training(options, Gaussian(12.0)).near_surface == 0
+    assert (_task(options).batch, _task(options).near) == (8, None)
+    fewest = dataclasses.replace(options, batch=16, near_surface=0.9)
+    assert (_task(fewest).batch, _task(fewest).near_batch) == (8, 8)
+
+
+def test_a_step_may_be_more_than_a_block_of_the_labels(small):
+    ShapeKind.read(ShapeOptions(file="balls.obj", steps=1, batch=8))
+    options = ShapeOptions(
+        file="balls.obj", labels=str(_uniform(small)), batch=4096, near_surface=0.4
+    )  # of blocks of 2048
+    task = _task(options)
+    assert (task.batch, task.near_batch) == (2456, 1640)
+    points, inside = task.pool.batch(int(task.order[0]), task.batch)
+    assert len(np.unique(points, axis=0)) == len(inside) == 2456
+
+
+def test_a_share_for_distances_is_refused_before_anything_is_made(small, fails):
+    told = fails("fit", "shape", "balls.obj", "--target", "sdf", "--near-surface", ".3")
+    assert "is for the target occupancy" in told
+    assert not (small / "cache").exists()
 
 
 def test_a_run_that_began_without_such_points_goes_on_without(small, capfd):

@@ -1,5 +1,7 @@
 """Labelled points near a surface."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,9 +10,11 @@ import trimesh
 from scipy.stats import kstest
 from trimesh.sample import sample_surface
 
-from passband.data.meshes import normalise
+from passband.data.meshes import make_mesh, normalise
 from passband.data.primitives import sphere, torus
+from passband.errors import InputError
 from passband.labels.near import SURFACE, NearPool, make_near, on_surface, points_near
+from passband.labels.occupancy import Labeller
 
 MESH, _ = normalise(torus(ring=32, tube=16).mesh)
 
@@ -73,6 +77,86 @@ def test_the_surface_is_covered_by_area():
 
 def test_parts_come_one_after_another_and_then_again():
     pool = make_near(MESH, seed=0, blocks=2, block=64)
-    seen = [np.asarray(pool.batch(k, 24)[0]) for k in range(5)]
-    assert len(np.unique(np.concatenate(seen[:4]), axis=0)) == 4 * 24
-    np.testing.assert_array_equal(seen[4], seen[0])
+    batch = jax.jit(NearPool.batch, static_argnums=2)
+    seen = [batch(pool, jnp.int32(k), 24) for k in range(6)]
+    inside = np.concatenate([pool.batch(k, 64)[1] for k in range(2)])
+    np.testing.assert_array_equal(
+        np.concatenate([p for p, _ in seen[:5]]), _points(pool)[: 5 * 24]
+    )
+    np.testing.assert_array_equal(
+        np.concatenate([y for _, y in seen[:5]]), inside[: 5 * 24]
+    )
+    np.testing.assert_array_equal(seen[5][0], seen[0][0])
+
+
+@pytest.mark.parametrize("count", [512, 64, 8])
+def test_parts_that_divide_a_block_are_what_they_were(count):
+    pool = make_near(MESH, seed=3, blocks=3, block=512)
+    each, surface = 512 // count, np.asarray(pool.surface)
+    for step in (0, 1, 3 * each - 1, 3 * each, 7 * each + 1):
+        block, part = divmod(step % (3 * each), each)
+        index = np.arange(part * count, (part + 1) * count, dtype=np.uint32)
+        row = np.asarray(pool.bits)[block, index[0] // 8 : (index[-1] + 1) // 8]
+        points, inside = pool.batch(step, count)
+        seed = np.asarray(pool.seed)
+        expected = points_near(np, index, np.uint32(block), seed, surface)
+        np.testing.assert_array_equal(points, expected)
+        labels = np.unpackbits(row, bitorder="little").astype(bool)
+        np.testing.assert_array_equal(inside, labels)
+
+
+def test_the_cache_is_found_again_and_grows(tmp_path, monkeypatch):
+    sizes: dict[str, Any] = {"seed": 0, "block": 512, "cache_dir": tmp_path}
+    made = make_near(MESH, blocks=2, **sizes)
+    whole = make_near(MESH, seed=0, blocks=5, block=512)
+    done: list[int] = []
+    more = make_near(MESH, blocks=5, on_block=done.append, **sizes)
+    assert done == [3, 4, 5]  # the first two were there
+    jax.tree.map(np.testing.assert_array_equal, more, whole)
+    with monkeypatch.context() as patch:
+        patch.setattr("passband.labels.near.Labeller", None)  # not asked again
+        for blocks, expected in ((5, whole), (2, made)):
+            found = make_near(MESH, blocks=blocks, **sizes)
+            jax.tree.map(np.testing.assert_array_equal, found, expected)
+    assert len([*tmp_path.iterdir()]) == 1
+    for other in ({"seed": 1}, {"block": 64}):
+        changed: dict[str, Any] = sizes | other
+        make_near(MESH, blocks=1, **changed)
+    make_near(normalise(sphere(2).mesh)[0], blocks=1, **sizes)
+    assert len([*tmp_path.iterdir()]) == 4
+
+
+def test_a_damaged_cache_is_made_again(tmp_path, monkeypatch):
+    sizes: dict[str, Any] = {"seed": 0, "blocks": 2, "block": 64, "cache_dir": tmp_path}
+    made = make_near(MESH, **sizes)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    other = MESH.digest[::-1].encode()
+    for damaged in (
+        whole[:1000],
+        b"",
+        whole.replace(b"near labels", b"near lapels"),
+        whole.replace(b"odd_edges", b"odd_wedge"),
+        whole.replace(MESH.digest.encode(), other),  # another mesh's
+    ):
+        path.write_bytes(damaged)
+        for labeller in (Labeller, None):  # and then it is found
+            monkeypatch.setattr("passband.labels.near.Labeller", labeller)
+            found = make_near(MESH, **sizes)
+            jax.tree.map(np.testing.assert_array_equal, found, made)
+    monkeypatch.setattr("passband.labels.near.Labeller", Labeller)
+    (tmp_path / "file").write_text("")
+    with pytest.warns(UserWarning, match="labels are not kept"):
+        make_near(MESH, **sizes | {"cache_dir": tmp_path / "file"})
+
+
+def test_cached_labels_of_an_open_mesh_are_judged_too(tmp_path):
+    ball, _ = normalise(sphere(4).mesh)
+    top = ball.vertices[ball.faces][:, :, 2].min(axis=1)
+    holed = make_mesh(ball.vertices, ball.faces[top < 0.75], name="holed")
+    sizes: dict[str, Any] = {"seed": 0, "block": 64, "cache_dir": tmp_path}
+    for blocks in (2, 2, 3):
+        with pytest.warns(UserWarning, match="is open"):
+            make_near(holed, allow_open=True, blocks=blocks, **sizes)
+        with pytest.raises(InputError, match="allow_open"):
+            make_near(holed, blocks=blocks, **sizes)

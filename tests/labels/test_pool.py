@@ -1,5 +1,6 @@
 """The pool of labelled points: its points, its bits, its file."""
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -109,11 +110,84 @@ def test_pools_of_several_meshes_stack() -> None:
     other, _ = normalise(sphere(2).mesh)
     pools = [make_labels(mesh, **SIZES).pool for mesh in (MESH, other)]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *pools)
-    points, inside = jax.jit(jax.vmap(LabelPool.batch, in_axes=(0, None)))(stacked, 2)
-    for run, pool in enumerate(pools):
-        alone = pool.batch(2)
-        np.testing.assert_array_equal(points[run], alone[0])
-        np.testing.assert_array_equal(inside[run], alone[1])
+    for count in (4096, 3000):  # parts of 3000 run over the ends of blocks
+        batch = jax.vmap(functools.partial(LabelPool.batch, count=count))
+        parts = jnp.array([4, 1])
+        points, inside = jax.jit(batch)(stacked, parts)
+        for run, pool in enumerate(pools):
+            alone = pool.batch(int(parts[run]), count)
+            np.testing.assert_array_equal(points[run], alone[0])
+            np.testing.assert_array_equal(inside[run], alone[1])
+
+
+@pytest.mark.parametrize("count", [4096, 1024, 8])
+def test_parts_that_divide_a_block_are_what_they_were(count: int) -> None:
+    # The runs of the paper and of earlier versions: a block, and a part of its own row.
+    pool = make_labels(MESH, seed=9, **SIZES).pool
+    bits = np.asarray(pool.bits)
+    each = pool.block // count
+    for part in (0, 1, each, 5 * each, 6 * each - 1):
+        block, within = divmod(part, each)
+        row = bits[block, within * count // 8 : (within + 1) * count // 8]
+        expected = np.unpackbits(row, bitorder="little").astype(bool)
+        points, inside = pool.batch(part, count)
+        start = within * count
+        np.testing.assert_array_equal(
+            points, _numpy_points(pool, block)[start : start + count]
+        )
+        np.testing.assert_array_equal(inside, expected)
+
+
+def test_parts_of_any_size_are_one_sequence_of_all_points() -> None:
+    pool = make_labels(MESH, **SIZES).pool
+    points = np.concatenate([_numpy_points(pool, block) for block in range(6)])
+    inside = np.unpackbits(np.asarray(pool.bits), bitorder="little").astype(bool)
+    for count in (3000, 4104, 10_000):
+        batch = jax.jit(functools.partial(LabelPool.batch, count=count))
+        seen = [batch(pool, jnp.int32(k)) for k in range(6 * 4096 // count)]
+        drawn = len(seen) * count
+        assert 6 * 4096 - drawn < count
+        np.testing.assert_array_equal(np.concatenate([p for p, _ in seen]),
+                                      points[:drawn])  # fmt: skip
+        np.testing.assert_array_equal(np.concatenate([y for _, y in seen]),
+                                      inside[:drawn])  # fmt: skip
+
+
+def test_the_last_of_67_million_points_are_found() -> None:
+    # Places near 2^26, and parts whose number times their size is there.
+    bits = np.random.default_rng(0).integers(0, 256, (2048, 4096), dtype=np.uint8)
+    box = np.zeros(3, np.int32), np.full(3, 2**24, np.uint32)
+    parts = (bits, *box, np.zeros(2, np.uint32))
+    pool = LabelPool(*(jnp.asarray(part) for part in parts))
+    for count in (8, 19_664):
+        last = 2**26 // count - 1
+        points, inside = jax.jit(functools.partial(LabelPool.batch, count=count))(
+            pool, jnp.int32(last)
+        )
+        place = np.arange(last * count, (last + 1) * count)
+        expected = bits[place >> 15, (place & 32_767) >> 3] >> (place & 7) & 1
+        np.testing.assert_array_equal(inside, expected.astype(bool))
+        block = _numpy_points(pool, int(place[-1] >> 15))
+        np.testing.assert_array_equal(points[-1], block[place[-1] & 32_767])
+
+
+def test_a_step_does_not_copy_the_bits() -> None:
+    bits = np.zeros((2, 2048, 4096), np.uint8)
+    rest = np.zeros((2, 3), np.int32), np.ones((2, 3), np.uint32)
+    pools = LabelPool(*map(jnp.asarray, (bits, *rest, np.zeros((2, 2), np.uint32))))
+
+    def total(pools: LabelPool, parts: jax.Array) -> jax.Array:
+        batch = jax.vmap(functools.partial(LabelPool.batch, count=1_000))
+
+        def step(seen: jax.Array, part: jax.Array):
+            return seen + batch(pools, part)[1].sum(), None
+
+        return jax.lax.scan(step, jnp.int32(0), parts)[0]
+
+    parts = jnp.zeros((50, 2), jnp.int32)
+    found = jax.jit(total).lower(pools, parts).compile().memory_analysis()
+    assert found is not None
+    assert found.temp_size_in_bytes < bits.nbytes / 8
 
 
 def test_boundary_points_draw_faces_not_areas() -> None:

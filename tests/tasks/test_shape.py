@@ -13,11 +13,12 @@ from passband.errors import InputError
 from passband.field import make_field
 from passband.labels.near import NearPool, make_near
 from passband.labels.pool import make_labels
-from passband.tasks.shape import cross_entropy, shape_task
+from passband.tasks.shape import cross_entropy, near_points, shape_task
 from passband.train.driver import Config, train
 from passband.train.stack import stack
 
 KEY = jax.random.key(0)
+MESH = normalise(torus(ring=32, tube=16).mesh)[0]
 LABELS = [
     make_labels(normalise(shape.mesh)[0], blocks=4, block=512, test_points=2048)
     for shape in (torus(ring=32, tube=16), sphere(2))
@@ -45,24 +46,47 @@ def test_cross_entropy_is_finite_for_large_logits():
     np.testing.assert_allclose(slope, [0, 0, 1 / 3], atol=1e-6)
 
 
-@pytest.mark.parametrize("batch", [None, 512, 128])
+@pytest.mark.parametrize("batch", [None, 512, 128, 296, 1024, 680])
 def test_each_pass_shows_every_point_of_the_pool_once(batch):
+    # But for fewer than a step's at its end, where steps do not divide it.
     labels = LABELS[0]
     task = shape_task(labels, steps=32, seed=3, batch=batch)
     per_pass = 2048 // task.step_points
-    seen = []
-    for step in range(per_pass):
-        block, part = divmod(int(task.order[step]), 512 // task.batch)
-        seen.append(labels.pool.batch(block, part, task.batch))
+    seen = [labels.pool.batch(int(k), task.batch) for k in task.order[:per_pass]]
     points = np.concatenate([p for p, _ in seen])
     inside = np.concatenate([y for _, y in seen])
     whole = [labels.pool.batch(block) for block in range(4)]
-    expected = np.concatenate([p for p, _ in whole])
-    assert len(np.unique(points, axis=0)) == 2048
+    drawn = per_pass * task.step_points
+    expected = np.concatenate([p for p, _ in whole])[:drawn]
+    assert len(np.unique(points, axis=0)) == drawn
     order, other = np.lexsort(points.T), np.lexsort(expected.T)
     np.testing.assert_array_equal(points[order], expected[other])
-    truth = np.concatenate([y for _, y in whole])
+    truth = np.concatenate([y for _, y in whole])[:drawn]
     np.testing.assert_array_equal(inside[order], truth[other])
+
+
+def test_the_points_that_a_share_near_the_surface_leaves_are_all_drawn():
+    # 304 of 512 uniform points: of blocks alone four parts of six, 59 % of the points.
+    task = shape_task(LABELS[0], steps=6, seed=0, near=_near(0), near_surface=0.4)
+    assert (task.batch, task.near_batch) == (304, 208)
+    assert sorted(int(k) for k in task.order) == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("batch", "share", "expected"),
+    [(512, 0.4, 208), (64, 0.25, 16), (8, 0, 0), (16, 0.9, 8), (16, 0.01, 8),
+     (32, 0.9, 24), (32_768, 0.4, 13_104)],
+)  # fmt: skip
+def test_a_share_is_in_eights_and_leaves_none_without(batch, share, expected):
+    assert near_points(batch, share) == expected
+
+
+def test_a_share_that_a_step_has_no_room_for_is_refused():
+    with pytest.raises(InputError, match=r"`near_surface` .=0.5. .*`batch` .=8. .* 16"):
+        shape_task(LABELS[0], steps=1, seed=0, batch=8, near=_near(0), near_surface=0.5)
+    for near in (None, make_near(MESH, seed=0, blocks=1, block=64)):
+        with pytest.raises(InputError, match="`near` has fewer than 208 points"):
+            shape_task(LABELS[0], steps=1, seed=0, near=near, near_surface=0.4)
 
 
 def test_the_step_decides_the_points_and_the_order_repeats():
@@ -85,7 +109,7 @@ def _near(which: int) -> NearPool:
 
 def test_points_near_the_surface_count_as_the_others_do():
     near, field = _near(0), _field()
-    task = shape_task(LABELS[0], steps=4, seed=0, batch=320, near=(near, 192))
+    task = shape_task(LABELS[0], steps=4, seed=0, near=near, near_surface=0.375)
     plain = shape_task(LABELS[0], steps=4, seed=0, batch=320)
     assert task.step_points == 512
     for step in (0, 3, 5):
@@ -104,7 +128,7 @@ def test_points_near_the_surface_teach_more_of_it():
     config = Config(steps=200, lr=5e-3)
     tasks = [
         shape_task(labels, steps=200, seed=0),
-        shape_task(labels, steps=200, seed=0, batch=304, near=(near, 208)),
+        shape_task(labels, steps=200, seed=0, near=near, near_surface=0.4),
     ]
     scores = []
     for task in tasks:
@@ -144,18 +168,19 @@ def test_shapes_stack_without_their_test_points():
     bits, order, box_and_seed = 4 * 512 // 8, 8 * 4, 3 * 4 + 3 * 4 + 2 * 4
     assert size == 2 * (bits + order + box_and_seed)
     close = [
-        shape_task(labels, steps=8, seed=0, batch=256, near=(_near(k), 64))
+        shape_task(labels, steps=8, seed=0, near=_near(k), near_surface=0.4)
         for k, labels in enumerate(LABELS)
-    ]
+    ]  # 304 and 208 points: parts that run over the ends of blocks
     both, axes = stack(close)
     assert both.near is not None and both.near.surface.shape[0] == 2
     assert axes.near.bits == 0 and axes.near.surface == 0
     fields = [_field(1), _field(2)]
-    together, _ = train(tasks, fields, Config(steps=8, lr=1e-3), keys=[KEY, KEY])
-    [alone], _ = train(tasks[1:], fields[1:], Config(steps=8, lr=1e-3), keys=[KEY])
-    np.testing.assert_allclose(
-        tasks[1].predict(together[1]), tasks[1].predict(alone), rtol=0, atol=1e-5
-    )
+    for some in (tasks, close):
+        together, _ = train(some, fields, Config(steps=8, lr=1e-3), keys=[KEY, KEY])
+        [alone], _ = train(some[1:], fields[1:], Config(steps=8, lr=1e-3), keys=[KEY])
+        np.testing.assert_allclose(
+            some[1].predict(together[1]), some[1].predict(alone), rtol=0, atol=1e-5
+        )
 
 
 def test_four_mappings_of_one_mesh_hold_the_pool_once():
@@ -164,7 +189,11 @@ def test_four_mappings_of_one_mesh_hold_the_pool_once():
     assert jax.tree.leaves(axes) == []
 
 
-@pytest.mark.parametrize("batch", [0, 12, 520])
-def test_batches_that_do_not_fit_a_block_are_refused(batch):
-    with pytest.raises(InputError, match=r"`batch` .* multiple of 8 and at most 512"):
-        shape_task(LABELS[0], steps=1, seed=0, batch=batch)
+@pytest.mark.parametrize("batch", [0, 12, 2056])
+@pytest.mark.parametrize("share", [0, 0.5])
+def test_batches_that_the_labels_do_not_have_are_refused_as_given(batch, share):
+    told = rf"`batch` .={batch}. must be a multiple of 8 and at most 2048"
+    with pytest.raises(InputError, match=told):
+        shape_task(
+            LABELS[0], steps=1, seed=0, batch=batch, near=_near(0), near_surface=share
+        )

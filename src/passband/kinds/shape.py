@@ -23,7 +23,13 @@ from ..labels.pool import ShapeLabels
 from ..members import mean_and_spread
 from ..plot.triptych import triptych
 from ..tasks.distance import DistanceTask, distance_task, offset_surface
-from ..tasks.shape import ShapeTask, shape_task, surface_of
+from ..tasks.shape import (
+    ShapeTask,
+    check_batch,
+    near_points,
+    shape_task,
+    surface_of,
+)
 from ..tuning.instruments import shape_problem
 from ..tuning.points import points_problem
 from ..tuning.problem import Problem
@@ -81,8 +87,9 @@ class ShapeKind(Kind):
     """Of the file."""
     distances: tuple[DistancePoints, DistancePoints] | None = None
     """Those that are trained on and those that are tested, of the target `sdf`."""
-    near: NearPool | None = None
-    """Labelled points near the surface, if a step takes some."""
+    listener: Listener = SILENT
+    """Hears of the labels near the surface, which are made for the first task that
+    takes some."""
 
     @classmethod
     def inputs(cls, options: ShapeOptions) -> list[Path]:
@@ -92,6 +99,8 @@ class ShapeKind(Kind):
     @classmethod
     def read(cls, options: ShapeOptions, listener: Listener = SILENT) -> "ShapeKind":
         path = cls.source(options)
+        # What cannot be is refused before labels are made.
+        near_share(options, steps_and_batch(options)[1], options)
         listener.progress(f"reading {path.name}", often=False)
         mesh, placement = normalise(read_mesh(path))
         size = path.stat().st_size
@@ -103,9 +112,8 @@ class ShapeKind(Kind):
         if options.target == "sdf":
             listener.progress(f"distances to {mesh.name}", often=False)
             distances = _distances(mesh, options)
-        near = near_labels(mesh, options, listener)
         return cls(
-            options, mesh.name, mesh, placement, labels, size, distances, near,
+            options, mesh.name, mesh, placement, labels, size, distances, listener,
             warnings=said,
         )  # fmt: skip
 
@@ -126,22 +134,30 @@ class ShapeKind(Kind):
             asked, mapping, steps=steps, batch=batch, lr=lr, muon_lr=muon_lr,
             schedule="decay", width=asked.width or width,
         )  # fmt: skip
-        share = 0.0 if self.near is None else near_share(asked)
+        share = near_share(asked, found.batch, self.options)
         return dataclasses.replace(found, near_surface=share)
 
     def network(self, training: Training | None = None) -> Network:
         return Network(3, 1, "sigmoid" if self.distances is None else "identity")
 
     def task(self, training: Training) -> ShapeTask | DistanceTask:
-        seed, batch = self.options.seed, training.batch
         if self.distances is not None:
-            return distance_task(*self.distances, batch=batch)
-        near, close = None, 8 * round(training.near_surface * batch / 8)
-        if close and self.near is not None:
-            near = self.near, close
+            return distance_task(*self.distances, batch=training.batch)
+        steps, batch = training.steps, training.batch
+        check_batch(batch, self.labels)
+        close = near_points(batch, training.near_surface)
         return shape_task(
-            self.labels, steps=training.steps, seed=seed, batch=batch - close, near=near
-        )
+            self.labels, steps=steps, seed=self.options.seed, batch=batch,
+            near=self._near(close * steps, batch) if close else None,
+            near_surface=training.near_surface,
+        )  # fmt: skip
+
+    @functools.lru_cache(maxsize=2)  # noqa: B019  the tasks of a fit share its labels
+    def _near(self, drawn: int, batch: int) -> NearPool:
+        return near_labels(
+            self.mesh, drawn, batch, self.listener,
+            allow_open=self.options.allow_open, said=self.warnings,
+        )  # fmt: skip
 
     def nyquist(self) -> None:
         return None
@@ -202,7 +218,8 @@ class ShapeKind(Kind):
                 "Normals: the mesh on the left, the field on the right": png_of(pair),
             }
 
-        pool, near, about = self.labels.pool, self.near, self.labels.about
+        pool, about = self.labels.pool, self.labels.about
+        near = task.near if isinstance(task, ShapeTask) else None
         model = sum(leaf.nbytes for leaf in jax.tree.leaves(field))
         size = {"mesh": self.bytes, "model": model}
         labels = {

@@ -1,6 +1,7 @@
 """The labelled points that a shape is learned from, and how many a fit takes."""
 
 import warnings
+from collections.abc import Collection
 
 from ..data.meshes import Mesh
 from ..data.store import kept_folder
@@ -8,6 +9,7 @@ from ..errors import InputError
 from ..labels.near import NearPool, make_near
 from ..labels.occupancy import embree_missing
 from ..labels.pool import ShapeLabels, load_labels, make_labels
+from ..tasks.shape import LEAST_SHARED, near_points
 from .defaults import modern, on_cpu
 from .kind import Listener
 from .options import ShapeOptions, TrainOptions
@@ -17,6 +19,7 @@ POOL, SMALL_POOL = 2**26, 2**23
 TEST_POINTS = 2**18
 NEAR_SURFACE = 0.4
 """The share of a step's points that lie near the surface."""
+SLOW = "embreex is not installed; labels are made a slower way"
 
 
 def default_sizes(asked: TrainOptions) -> tuple[int, int, int, int]:
@@ -34,10 +37,15 @@ def steps_and_batch(asked: TrainOptions) -> tuple[int, int]:
     return asked.steps or steps, asked.batch or batch
 
 
-def near_share(asked: TrainOptions) -> float:
-    """What was asked for; by the modern recipe a part, where labels are made here."""
+def near_share(asked: TrainOptions, batch: int, read: ShapeOptions) -> float:
+    """What was asked for, if a step of so many points can have it; by the modern recipe
+    a part, where labels are made here.
+
+    Args:
+        read: what the mesh was read with, its target and labels among it.
+    """
     assert isinstance(asked, ShapeOptions)
-    if asked.target == "sdf":
+    if read.target == "sdf":
         if asked.near_surface:
             raise InputError(
                 f"`near_surface` (={asked.near_surface:g}) is for the target "
@@ -45,8 +53,9 @@ def near_share(asked: TrainOptions) -> float:
             )
         return 0.0
     if asked.near_surface is None:
-        modern = asked.recipe == "modern" and asked.labels is None
-        return NEAR_SURFACE if modern else 0.0
+        usual = asked.recipe == "modern" and read.labels is None
+        return NEAR_SURFACE if usual and batch >= LEAST_SHARED else 0.0
+    near_points(batch, asked.near_surface)
     return asked.near_surface
 
 
@@ -66,7 +75,7 @@ def read_labels(
     blocks, block = _pool_size(options)
     slow = ()
     if embree_missing():
-        slow = ("embreex is not installed; labels are made a slower way",)
+        slow = (SLOW,)
     listener.progress(f"labelling {mesh.name}", often=False)
     labels = make_labels(
         mesh,
@@ -84,22 +93,42 @@ def read_labels(
 
 
 def near_labels(
-    mesh: Mesh, options: ShapeOptions, listener: Listener
-) -> NearPool | None:
-    """Points near the surface, as many as a fit draws, if it draws any."""
-    share = near_share(options)
-    if not share:
-        return None
-    listener.progress(f"labelling {mesh.name} near its surface", often=False)
-    steps, batch = steps_and_batch(options)
-    _, block = _pool_size(options)
-    wanted = min(share * steps * batch, POOL)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said when the other points were labelled
-        return make_near(
-            mesh, seed=0, blocks=1 + int(wanted / block), block=block,
-            allow_open=options.allow_open,
-        )  # fmt: skip
+    mesh: Mesh,
+    drawn: int,
+    batch: int,
+    listener: Listener,
+    *,
+    allow_open: bool,
+    said: Collection[str],
+) -> NearPool:
+    """Points near the surface, as many as are drawn, from the cache or made now.
+
+    Args:
+        said: what was warned of when the other labels were made.
+    """
+    what = f"labelling {mesh.name} near its surface"
+    listener.progress(what, often=False)
+    block = max(BLOCK, batch)
+    blocks = 1 + min(drawn, POOL) // block
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pool = make_near(
+            mesh,
+            seed=0,
+            blocks=blocks,
+            block=block,
+            cache_dir=kept_folder("labels"),
+            allow_open=allow_open,
+            on_block=lambda done: listener.progress(
+                f"{what}  {done * block / 1e6:.1f} of "
+                f"{blocks * block / 1e6:.1f} million points"
+            ),
+        )
+    slow = (SLOW,) if embree_missing() else ()
+    for text in (*slow, *(str(warning.message) for warning in caught)):
+        if text not in said:
+            listener.warn(text)
+    return pool
 
 
 def _pool_size(options: ShapeOptions) -> tuple[int, int]:

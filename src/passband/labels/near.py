@@ -6,6 +6,12 @@ a thirtieth of the others, so that some points say where the surface is and othe
 there is none close by.
 """
 
+import contextlib
+import json
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -13,9 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt8, UInt32
 
-from .occupancy import Labeller, Surface
-from .pool import QUANTUM, hashed, labelled, seed_words, unpacked
+from ..atomic_write import write_bytes
+from ..errors import InputError
+from ..file_gate import reader
+from .occupancy import Labeller, Surface, judge_open
+from .pool import QUANTUM, facts, facts_of, hashed, labelled, seed_words, unpacked
 
+FORMAT = "passband near labels 1"
 SURFACE = 2**18
 """Points of the surface itself, the same for all meshes, so that their tasks stack."""
 FAR = 6
@@ -48,10 +58,9 @@ class NearPool(eqx.Module):
     ) -> tuple[Float[Array, "n 3"], Bool[Array, " n"]]:
         """The `part`th `count` points, a multiple of 8, and labels; when all were
         given, the first again."""
-        parts = self.block // count
-        block, part = jnp.divmod(jnp.asarray(part) % (self.blocks * parts), parts)
-        index, which, labels = unpacked(self.bits, block, part, count)
-        points = points_near(jnp, index, which, self.seed, jnp.asarray(self.surface))
+        part = jnp.asarray(part) % (self.blocks * self.block // count)
+        index, block, labels = unpacked(self.bits, part, count)
+        points = points_near(jnp, index, block, self.seed, jnp.asarray(self.surface))
         return points, labels
 
 
@@ -61,19 +70,100 @@ def make_near(
     seed: int,
     blocks: int,
     block: int,
+    cache_dir: str | Path | None = None,
     allow_open: bool = False,
+    on_block: Callable[[int], None] | None = None,
 ) -> NearPool:
-    """Label points near a normalised mesh."""
+    """Label points near a normalised mesh, or find them in the cache.
+
+    More blocks begin with those of fewer, so a mesh has one file, which grows.
+
+    Args:
+        cache_dir: where the file of an earlier call is looked for and a new one kept.
+        on_block: called after each block with the number done, for progress.
+    """
+    path = found = None
+    if cache_dir is not None:
+        name = f"{mesh.digest[:16]}-near-{block}-{seed}.safetensors"
+        path = Path(cache_dir) / name
+        found = _kept(path, mesh, seed, block)
+    if found is None:
+        rng = np.random.default_rng([seed, OTHER])
+        surface = on_surface(mesh.vertices, mesh.faces, SURFACE, rng)
+        bits = np.zeros((0, block // 8), np.uint8)
+    else:
+        (bits, surface), about = found
+        if len(bits) >= blocks and about["odd_edges"]:
+            judge_open(mesh.name, about["odd_edges"], about["undecided"], allow_open)
     words = seed_words(seed ^ OTHER)
-    rng = np.random.default_rng([seed, OTHER])
-    surface = on_surface(mesh.vertices, mesh.faces, SURFACE, rng)
-    index = np.arange(block, dtype=np.uint32)
+    if len(bits) < blocks:
+        labeller = Labeller(mesh, allow_open=allow_open)
+        index = np.arange(block, dtype=np.uint32)
 
-    def points(which: int) -> np.ndarray:
-        return points_near(np, index, np.uint32(which), words, surface)
+        def points(which: int) -> np.ndarray:
+            return points_near(np, index, np.uint32(which), words, surface)
 
-    bits = labelled(Labeller(mesh, allow_open=allow_open), points, blocks)
-    return NearPool(jnp.asarray(bits), jnp.asarray(surface), jnp.asarray(words))
+        more = labelled(labeller, points, range(len(bits), blocks), on_block)
+        bits = np.concatenate([bits, more])
+        if path is not None:
+            _keep(path, bits, surface, words, facts(mesh, labeller))
+    return NearPool(
+        jnp.asarray(bits[:blocks]), jnp.asarray(surface), jnp.asarray(words)
+    )
+
+
+def _kept(
+    path: Path, mesh: Surface, seed: int, block: int
+) -> tuple[tuple[np.ndarray, np.ndarray], dict[str, Any]] | None:
+    """Bits and points of the surface that an earlier call left, and what it said of the
+    mesh; None where there is no such file, or it is damaged or another mesh's."""
+    if not os.path.isfile(path):
+        return None
+    with contextlib.suppress(InputError):
+        bits, surface, words, about = _read_near(path)
+        same = about["digest"] == mesh.digest and 8 * bits.shape[1] == block
+        if same and np.array_equal(words, seed_words(seed ^ OTHER)):
+            return (bits, surface), about
+    return None
+
+
+def _keep(
+    path: Path,
+    bits: np.ndarray,
+    surface: np.ndarray,
+    words: np.ndarray,
+    about: dict[str, Any],
+) -> None:
+    """Write one file, whole or not at all."""
+    from safetensors.numpy import save
+
+    arrays = {"bits": bits, "surface": surface, "seed": words}
+    data = save(arrays, {"format": FORMAT, "about": json.dumps(about)})
+    try:
+        write_bytes(path, data)
+    except InputError as error:  # it costs time, the next time
+        warnings.warn(f"labels are not kept: {error}", stacklevel=3)
+
+
+@reader("a file that labelling left in the cache")
+def _read_near(
+    path: Path,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    """Bits, points of the surface, seed, and what is said of the mesh."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="np") as file:
+        header = file.metadata() or {}
+        bits, surface, words = (
+            file.get_tensor(name) for name in ("bits", "surface", "seed")
+        )
+    if header.get("format") != FORMAT:
+        raise ValueError(f"it says format `{header.get('format')}`, not `{FORMAT}`")
+    if bits.dtype != np.uint8 or bits.ndim != 2 or words.dtype != np.uint32:
+        raise ValueError(f"`bits` is {bits.dtype} of rank {bits.ndim}")
+    if surface.dtype != np.int32 or surface.shape != (SURFACE, 3):
+        raise ValueError(f"`surface` is {surface.dtype} of shape {surface.shape}")
+    return bits, surface, words, facts_of(header["about"])
 
 
 def on_surface(

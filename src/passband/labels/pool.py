@@ -34,7 +34,11 @@ BOUNDARY_SPREAD = 0.01
 
 
 class LabelPool(eqx.Module):
-    """Labels of `blocks` x `block` points uniform in a box, one bit each."""
+    """Labels of `blocks` x `block` points uniform in a box, one bit each.
+
+    A block is what is labelled at once. Whoever draws from a pool sees one sequence of
+    points, each block after the one before.
+    """
 
     bits: UInt8[Array, "*runs blocks bytes"]
     low: Int[Array, "*runs 3"]
@@ -51,35 +55,32 @@ class LabelPool(eqx.Module):
 
     def batch(
         self,
-        block: Int[Array, ""] | int,
-        part: Int[Array, ""] | int = 0,
+        part: Int[Array, ""] | int,
         count: int | None = None,
     ) -> tuple[Float[Array, "n 3"], Bool[Array, " n"]]:
-        """Points and labels of one block, or of the `part`th `count` points of it.
+        """The `part`th `count` points, a block by default, and labels.
 
-        Inside jit, `block` and `part` may be traced; `count` is a multiple of 8.
+        Inside jit `part` may be traced; `count` is a multiple of 8, and need not divide
+        a block: a part may begin in one and end in the next.
         """
         count = self.block if count is None else count
-        index, which, labels = unpacked(self.bits, block, part, count)
-        points = lattice_points(jnp, index, which, self.seed, self.low, self.span)
+        index, block, labels = unpacked(self.bits, part, count)
+        points = lattice_points(jnp, index, block, self.seed, self.low, self.span)
         return points, labels
 
 
 def unpacked(
-    bits: UInt8[Array, "blocks bytes"],
-    block: Int[Array, ""] | int,
-    part: Int[Array, ""] | int,
-    count: int,
-) -> tuple[UInt32[Array, " n"], UInt32[Array, ""], Bool[Array, " n"]]:
-    """Indices, block and labels of the `part`th `count` points of a block."""
+    bits: UInt8[Array, "blocks bytes"], part: Int[Array, ""] | int, count: int
+) -> tuple[UInt32[Array, " n"], UInt32[Array, " n"], Bool[Array, " n"]]:
+    """Of the `part`th `count` points each one's index in its block, the block, and the
+    label."""
     start = jnp.asarray(part).astype(jnp.uint32) * np.uint32(count)
-    which = jnp.asarray(block).astype(jnp.uint32)
-    row = jax.lax.dynamic_slice(
-        jnp.asarray(bits), (which, start // 8), (1, count // 8)
-    )[0]
+    flat = jnp.asarray(bits).reshape(-1)  # in a compiled program this moves nothing
+    row = jax.lax.dynamic_slice(flat, (start // 8,), (count // 8,))
     labels = (row[:, None] >> jnp.arange(8, dtype=jnp.uint8)) & 1
-    index = start + jnp.arange(count, dtype=jnp.uint32)
-    return index, which, labels.reshape(-1).astype(bool)
+    place = start + jnp.arange(count, dtype=jnp.uint32)
+    block = np.uint32(8 * bits.shape[-1])
+    return place % block, place // block, labels.reshape(-1).astype(bool)
 
 
 class LabelledPoints(NamedTuple):
@@ -135,13 +136,7 @@ def make_labels(
         _fill_pool(mesh, labeller, seed, blocks, block, on_block),
         uniform_points(mesh, labeller, test_points, seed=seed),
         boundary_points(mesh, labeller, test_points, seed=seed),
-        {
-            "name": mesh.name,
-            "digest": mesh.digest,
-            "method": labeller.method,
-            "undecided": labeller.undecided,
-            "odd_edges": mesh.edges.odd,
-        },
+        facts(mesh, labeller),
     )
     if path is not None:
         try:
@@ -149,6 +144,17 @@ def make_labels(
         except InputError as error:  # it costs time, the next time
             warnings.warn(f"labels are not kept: {error}", stacklevel=2)
     return labels
+
+
+def facts(mesh: Surface, labeller: Labeller) -> dict[str, Any]:
+    """What a file of labels says of its mesh, and of how it was labelled."""
+    return {
+        "name": mesh.name,
+        "digest": mesh.digest,
+        "method": labeller.method,
+        "undecided": labeller.undecided,
+        "odd_edges": mesh.edges.odd,
+    }
 
 
 def uniform_points(
@@ -249,25 +255,25 @@ def _fill_pool(
     def points(which: int) -> np.ndarray:
         return lattice_points(np, index, np.uint32(which), words, low, span)
 
-    bits = labelled(labeller, points, blocks, on_block)
+    bits = labelled(labeller, points, range(blocks), on_block)
     return LabelPool(*(jnp.asarray(part) for part in (bits, low, span, words)))
 
 
 def labelled(
     labeller: Labeller,
     points: Callable[[int], np.ndarray],
-    blocks: int,
+    blocks: range,
     on_block: Callable[[int], None] | None = None,
 ) -> np.ndarray:
-    """The labels of blocks of points, a bit each: (blocks, points / 8)."""
+    """The labels of these blocks of points, a bit each: (blocks, points / 8)."""
     rows = []
     with ThreadPoolExecutor(labeller.workers) as pool:
         for inside in pool.map(
-            lambda which: labeller.inside_chunk(points(which)), range(blocks)
+            lambda which: labeller.inside_chunk(points(which)), blocks
         ):
             rows.append(np.packbits(inside, bitorder="little"))
             if on_block is not None:
-                on_block(len(rows))
+                on_block(blocks.start + len(rows))
     return np.stack(rows)
 
 
@@ -314,7 +320,7 @@ def _read_labels(path: Path) -> ShapeLabels:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if header.get("format") != FORMAT:
         raise ValueError(f"it says format `{header.get('format')}`, not `{FORMAT}`")
-    about = _about(header["about"])
+    about = facts_of(header["about"])
     _check_arrays(arrays)
     uniform, boundary = (
         LabelledPoints(arrays[f"{name}.points"], arrays[f"{name}.labels"].astype(bool))
@@ -324,8 +330,8 @@ def _read_labels(path: Path) -> ShapeLabels:
     return ShapeLabels(LabelPool(*parts), uniform, boundary, about)
 
 
-def _about(text: str) -> dict[str, Any]:
-    """What a file of labels says of its mesh, each entry of its type."""
+def facts_of(text: str) -> dict[str, Any]:
+    """The same from a file, each entry of its type."""
     about = from_json(text)
     kinds = {"name": str, "digest": str, "undecided": int | float, "odd_edges": int}
     for name, kind in kinds.items():

@@ -17,6 +17,9 @@ from ..mappings import AnyKey
 from .metrics import iou
 from .task import Task
 
+LEAST_SHARED = 16
+"""Points of a step of which some can lie near the surface: 8 are a byte of labels."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class HeldOut:
@@ -48,7 +51,7 @@ class ShapeTask(Task):
     """Which part of the pool each step trains on: none twice before each was once."""
     held_out: HeldOut = eqx.field(static=True)
     batch: int = eqx.field(static=True)
-    """Points a step from the pool: a block, or a part of one."""
+    """Points a step from the pool."""
     near: NearPool | None = None
     near_batch: int = eqx.field(static=True, default=0)
     """Points a step that lie near the surface."""
@@ -57,8 +60,7 @@ class ShapeTask(Task):
         """Binary cross-entropy of the logits, mean over the step's points."""
         del key  # the points are those of the step's number
         part = self.order[step % self.order.shape[0]]
-        block, part = jnp.divmod(part, self.pool.block // self.batch)
-        points, inside = self.pool.batch(block, part, self.batch)
+        points, inside = self.pool.batch(part, self.batch)
         if self.near is not None:
             close, within = self.near.batch(step, self.near_batch)
             points = jnp.concatenate([points, close])
@@ -93,33 +95,60 @@ def shape_task(
     steps: int,
     seed: int,
     batch: int | None = None,
-    near: tuple[NearPool, int] | None = None,
+    near: NearPool | None = None,
+    near_surface: float = 0.0,
 ) -> ShapeTask:
     """The task of a labelled mesh.
 
     Args:
         steps: how long the order of the pool's parts is; later steps start it again.
         seed: of that order.
-        batch: points a step from the pool; None takes a whole block of it.
-        near: points near the surface, and how many of them a step takes besides.
+        batch: points a step; None takes as many as a block of the pool has.
+        near: points near the surface.
+        near_surface: the share of a step's points that come from `near`.
     """
-    pool_near, near_batch = (None, 0) if near is None else near
-    block = labels.pool.block
-    batch = block if batch is None else batch
-    if not 0 < batch <= block or batch % 8:
+    pool = labels.pool
+    total = pool.blocks * pool.block
+    batch = pool.block if batch is None else batch
+    check_batch(batch, labels)
+    close = near_points(batch, near_surface)
+    if close and (near is None or near.blocks * near.block < close):
         raise InputError(
-            f"`batch` (={batch}) must be a multiple of 8 and at most {block}, the "
-            "points in a block of the labels"
+            f"`near` has fewer than {close} points, those of a step by `near_surface` "
+            f"(={near_surface:g}); give a larger pool"
         )
-    parts = labels.pool.blocks * (block // batch)
     return ShapeTask(
-        labels.pool,
-        jnp.asarray(block_order(steps, parts, seed=seed)),
+        pool,
+        jnp.asarray(block_order(steps, total // (batch - close), seed=seed)),
         HeldOut(labels.uniform, labels.boundary),
-        batch,
-        pool_near,
-        near_batch,
+        batch - close,
+        near if close else None,
+        close,
     )
+
+
+def check_batch(batch: int, labels: ShapeLabels) -> None:
+    """Refuse what is no number of points for a step."""
+    most = labels.pool.blocks * labels.pool.block
+    if not 0 < batch <= most or batch % 8:
+        raise InputError(
+            f"`batch` (={batch}) must be a multiple of 8 and at most {most}, the "
+            "points that are labelled"
+        )
+
+
+def near_points(batch: int, near_surface: float) -> int:
+    """How many points of a step lie near the surface, for a share of them: a multiple
+    of 8, and 8 at least of these and of the others."""
+    if not near_surface:
+        return 0
+    if batch < LEAST_SHARED:
+        raise InputError(
+            f"`near_surface` (={near_surface:g}) needs a `batch` (={batch}) of at "
+            f"least {LEAST_SHARED}: 8 points near the surface and 8 others; without "
+            "points near the surface it is 0"
+        )
+    return min(max(8, 8 * round(near_surface * batch / 8)), batch - 8)
 
 
 def surface_of(field: Field) -> Callable[[np.ndarray], np.ndarray]:

@@ -118,7 +118,7 @@ def shape_problem(
     """
     task = shape_task(labels, steps=steps, seed=seed, batch=batch)
     pool = labels.pool
-    parts = (pool.blocks - 1) * (pool.block // batch)
+    parts = (pool.blocks - 1) * pool.block // batch
     held = None
     blank = 0.0
     if parts > 0:
