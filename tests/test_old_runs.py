@@ -63,3 +63,16 @@ def test_an_old_model_loads_and_gives_the_field_it_held(kind):
     y = x @ np.asarray(last[0]) + np.asarray(last[1])
     y = y if field.output == "identity" else 1 / (1 + np.exp(-y))
     np.testing.assert_allclose(load(path).predict(points), y, rtol=1e-3, atol=1e-4)
+
+
+def test_a_run_that_left_its_samples_open_keeps_those_of_then(old, capsys):
+    """On a CPU 48 of a ray, where now 96 are usual."""
+    run = old / "run-nerf"
+    config = json.loads((run / "config.json").read_text())
+    (run / "config.json").write_text(json.dumps(config | {"samples": None}))
+    words = ["fit", "nerf", "--resume", "--out", str(run), "--steps", "30", "--json"]
+    assert main(words) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["step_points"] == 48 * config["batch"]
+    config = json.loads((run / "config.json").read_text())
+    assert config["samples"] == 48 and config["skip_empty"] is False

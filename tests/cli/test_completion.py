@@ -14,6 +14,7 @@ ASKED = {
     "passband fit image --opt": ["--optimiser"],
     "passband fit image --device ": ["auto", "cpu", "gpu"],
     "passband bench --dev": ["--device"],
+    "passband fit nerf --no": ["--no-skip-empty"],
 }
 BASH = """
 source "$1"

@@ -52,13 +52,14 @@ def test_a_scene_is_fitted_and_scored_on_its_test_views(run: Path):
     assert "Rendered" in page or "Views" in page
 
 
-def test_empty_space_is_left_out_where_that_is_asked_for(folder, tmp_path, monkeypatch):
-    """After the first steps, a look for as many as lie between two entries."""
+@pytest.mark.parametrize("given", [(), ("--recipe", "paper", "--skip-empty")])
+def test_empty_space_is_left_out(folder, tmp_path, monkeypatch, given):
+    """On a CPU; after the first steps, and with an entry for each look."""
     monkeypatch.setattr("passband.tasks.nerf.SKIP_AFTER", 50)
     words = ["fit", "nerf", str(folder), "--quiet", "--steps", "110", *QUICK]
     out = tmp_path / "run"
     mapping = ("--mapping", "gaussian:3,m=8")
-    assert main([*words, *mapping, "--skip-empty", "--out", str(out)]) == 0
+    assert main([*words, *mapping, "--out", str(out), *given]) == 0
     config = json.loads((out / "config.json").read_text())
     assert config["skip_empty"] is True and config["every"] == 50
     lines = (out / "metrics.jsonl").read_text().splitlines()
@@ -67,6 +68,19 @@ def test_empty_space_is_left_out_where_that_is_asked_for(folder, tmp_path, monke
     result = json.loads((out / "result.json").read_text())
     assert result["step_points"] == 64 * 16
     assert result["metrics"]["psnr_test"] > 5
+
+
+@pytest.mark.parametrize(
+    "given", [("--no-skip-empty",), ("--recipe", "paper"), ("--members", "2")]
+)
+def test_empty_space_is_not_left_out(folder, tmp_path, given):
+    words = ["fit", "nerf", str(folder), "--quiet", "--steps", "30", *QUICK]
+    out = tmp_path / "run"
+    mapping = ("--mapping", "gaussian:3,m=8")
+    assert main([*words, *mapping, "--out", str(out), *given]) == 0
+    config = json.loads((out / "config.json").read_text())
+    assert config["skip_empty"] is False and config["every"] == 25
+    assert config["samples"] == 16
 
 
 def test_an_orbit_is_a_moving_picture(run: Path, tmp_path: Path, capsys):

@@ -19,6 +19,7 @@ class Options(Output):
     share: float = option(0.5, "100% is all", least=0)
     kind: str = option("auto", "which", choices=("auto", "float32", "bfloat16"))
     two_words: bool = option(False, "a flag")
+    left_open: bool | None = option(None, "a flag that may be refused")
 
 
 def read(*words: str) -> tuple[Options, set[str]]:
@@ -32,6 +33,14 @@ def test_defaults_and_what_was_given():
     options, given = read("--count", "4", "x.png", "--two-words")
     assert options == Options(file="x.png", count=4, two_words=True)
     assert given == {"file", "count", "two_words"}
+
+
+def test_a_flag_that_is_left_open_may_be_given_and_refused():
+    assert read()[0].left_open is None
+    assert read("--left-open") == (Options(left_open=True), {"left_open"})
+    assert read("--no-left-open") == (Options(left_open=False), {"left_open"})
+    with pytest.raises(InputError, match=r"`--no-two-words` is unknown"):
+        read("--no-two-words")
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def nerf(folder):
         (signal, 2000, 3955),
         (ct, 1000, 7984),
         (mri, 1296, 8192),  # of points drawn from the whole volume (`kinds.descent`)
-        (nerf, 1200, 125),
+        (nerf, 15497, 64),
     ],
 )
 def test_steps_leave_the_batch_alone(read, steps, batch, tmp_path):
@@ -102,8 +102,8 @@ def test_few_test_views_stand_for_all_by_their_distance_to_a_photograph(monkeypa
     """Every tenth view of Lego has 22.4 dB where the nearest photograph is shown, those
     taken now 17.1, and all fifty 18.2."""
     kind = NerfKind(NerfOptions(file="toy"), "toy", scene_of(7, 50), 48)
-    monkeypatch.setattr("passband.kinds.nerf.CPU_MOST_POINTS", 5 * 48 * 100 * 100)
-    monkeypatch.setattr("passband.kinds.nerf.MOST_POINTS", 5 * 48 * 100 * 100)
+    monkeypatch.setattr("passband.kinds.nerf.CPU_MOST_PIXELS", 5 * 100 * 100)
+    monkeypatch.setattr("passband.kinds.nerf.MOST_PIXELS", 5 * 100 * 100)
     scored, count = kind._scored()
     assert scored is not None and (len(scored.names), count) == (5, 50)
     test, train = kind.scene.test, kind.scene.train
@@ -114,3 +114,22 @@ def test_few_test_views_stand_for_all_by_their_distance_to_a_photograph(monkeypa
         return np.sort(np.linalg.norm(between, axis=2).min(axis=1))
 
     assert far(scored).tolist() == far(test)[[5, 15, 25, 35, 45]].tolist()
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="a CPU's choice")
+def test_a_scene_of_a_cpu_has_a_network_of_its_own_but_by_the_papers_recipe(tmp_path):
+    """Smaller, for more steps; where more is asked of a step, fewer are taken."""
+    kind = nerf(tmp_path)
+
+    def sizes(**options) -> tuple:
+        asked = dataclasses.replace(kind.options, **options)
+        own = dataclasses.replace(kind, options=asked)
+        word = own.default_mapping().replace("auto", "5")
+        found = own.training(asked, parse_mapping(word))
+        return word, found.width, found.steps, found.batch, found.skip_empty
+
+    assert sizes() == ("gaussian:5,m=96", 96, 18095, 64, True)
+    assert sizes(recipe="paper") == ("gaussian:5", 256, 1200, 125, False)
+    *_, steps, batch, skips = sizes(width=256, members=2)
+    assert (steps, batch, skips) == (3520, 64, False)
+    assert sizes(optimiser="adam")[1:4] == sizes()[1:4]

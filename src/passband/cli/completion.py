@@ -72,6 +72,8 @@ def flags_of(cls: type) -> Iterator[Flag]:
         name, text = f"--{f.name.replace('_', '-')}", " ".join(meta["help"].split())
         takes = kind_of_option(hints[f.name]) is not bool
         yield Flag(name, text, takes, (*meta["choices"], *meta["words"]))
+        if not takes and f.default is None:
+            yield Flag(name.replace("--", "--no-", 1), f"not: {text}", False, ())
     yield Flag("--help", "show this and exit", False, ())
 
 

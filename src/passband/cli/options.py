@@ -114,7 +114,8 @@ def _add(parser: argparse.ArgumentParser, f: dataclasses.Field, hint: Any) -> No
     flag, kind = "--" + f.name.replace("_", "-"), kind_of_option(hint)
     quiet = argparse.SUPPRESS  # so that only what was given is there
     if kind is bool:
-        parser.add_argument(flag, action="store_true", default=quiet, help=help)
+        both = argparse.BooleanOptionalAction if f.default is None else "store_true"
+        parser.add_argument(flag, action=both, default=quiet, help=help)
         return
     shown = "" if f.default in (None, "") else f" (default: {f.default})"
     parser.add_argument(

@@ -144,6 +144,7 @@ def _run(
 
     folder, (action, *ids) = Path(options.out), options.words
     again = ["passband", "paper", action, *ids, "--preset", preset.value, "--resume"]
+    again += ["--companions"] if options.companions else []
     again += [] if options.out == "results" else ["--out", options.out]
 
     def tell(item: "Item", result: "Result") -> None:

@@ -146,6 +146,7 @@ def _command(name: str, options: Any, given: set[str], mapping: str) -> str:
         if f.metadata.get("positional"):
             words.append(shlex.quote(str(value)))
             continue
-        words.append(f"--{f.name.replace('_', '-')}")
-        words += [] if value is True else [shlex.quote(str(value))]
+        flag = f.name.replace("_", "-")
+        words.append(f"--no-{flag}" if value is False else f"--{flag}")
+        words += [] if isinstance(value, bool) else [shlex.quote(str(value))]
     return " ".join([*words, "--mapping", mapping])

@@ -28,6 +28,7 @@ class Skip(eqx.Module):
     points: int = eqx.field(static=True)
     """Those of one ray, at least."""
     lattice: int = eqx.field(static=True)
+    """Points along each side of what is looked at."""
 
     def looked(
         self, radiance: Radiance, *, everywhere: Bool[Array, ""] | bool = False

@@ -1,8 +1,10 @@
 """What kinds choose where nothing was asked for, and how they tell a run is ill."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import SupportsFloat
 
+import equinox as eqx
 import jax
 import numpy as np
 
@@ -10,7 +12,7 @@ from ..mappings import Basic, NoMapping
 from ..mappings import Mapping as FeatureMapping
 from ..train.memory import parse_bytes
 from ..train.optimisers import MUONS
-from .kind import History, Training, TrialSize
+from .kind import History, Network, Training, TrialSize
 from .options import TrainOptions
 from .recipe import RECIPES
 
@@ -18,6 +20,8 @@ from .recipe import RECIPES
 # own products included, and the evaluation of one costs 0.4 of that; the rest of three
 # minutes is for compiling, trials, metrics, the report, and slower cores.
 CPU_POINTS = 8_000_000
+PRODUCTS = 262_400
+"""Of the network of three hidden layers of 256 that was measured, for a point."""
 GPU_BATCH = 2**18
 MUON_LR = 1e-3
 """Of the modern recipe; 2e-3 where a kind's own data asked for more."""
@@ -97,6 +101,21 @@ def points_in_time(train: int, evaluate: int, steps: int) -> int:
     return min(train, max(512, int((CPU_POINTS - 0.4 * evaluate) / steps)))
 
 
+def cpu_points(
+    asked: TrainOptions, mapping: FeatureMapping, network: Network, evaluate: int
+) -> int:
+    """Points that two cores train on in the time of a fit: the more, the smaller the
+    network is.
+
+    Args:
+        evaluate: how many the trained field is asked for.
+    """
+    trained = resolve(asked, mapping, steps=1, batch=1, lr=1.0, muon_lr=1.0)
+    drawn = eqx.filter_eval_shape(trained.draw, network, jax.random.key(0))
+    products = sum(math.prod(w.shape[-2:]) for w in drawn.mlp.weights)
+    return int(max(CPU_POINTS * PRODUCTS / products - 0.4 * evaluate, 1e6))
+
+
 def cut_to_size(samples: int, size: TrialSize) -> tuple[int, int]:
     """How many samples of a grid the trials see, and how many of them a step."""
     if not on_cpu():
@@ -149,8 +168,10 @@ def score_line(scores: Mapping[str, float]) -> str:
     return ", ".join(parts)
 
 
-def entry_steps(points: int) -> int:
-    """Steps between two entries of the history, of so many points each."""
-    if jax.default_backend() != "cpu":
-        return 25
-    return max(1, min(25, CPU_CHUNK // points))
+def entry_steps(points: int, look: int = 1) -> int:
+    """Steps between two entries of the history, of so many points each: as many as
+    follow a look at the field (`Task.steps_a_look`), or some times as many."""
+    most = 25
+    if jax.default_backend() == "cpu":
+        most = max(1, min(most, CPU_CHUNK // points))
+    return look * max(1, most // look)

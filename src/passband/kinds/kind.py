@@ -79,6 +79,10 @@ class Training:
     """How a step meets an instrument (`kinds.descent`)."""
     near_surface: float = 0.0
     """The share of a step's points that lie near the surface of a shape."""
+    samples: int = 0
+    """Points along a ray of a scene."""
+    skip_empty: bool = False
+    """Leave the empty space of a scene out of its steps (`forward.packed`)."""
 
     @property
     def sigma(self) -> float | tuple[float, ...] | None:

@@ -1,6 +1,7 @@
 """Photographs of a scene with their cameras."""
 
 import dataclasses
+import math
 import os
 import time
 from pathlib import Path
@@ -13,14 +14,14 @@ from ..data.cameras import focus
 from ..data.scenes import Photographs, Scene, read_scene, scene_files
 from ..errors import InputError
 from ..field import Field
-from ..mappings import Basic, Mapping, NoMapping
+from ..mappings import Mapping
 from ..plot.picture_grid import picture_grid
 from ..plot.triptych import triptych
 from ..reconstruct.nearest_view import apart, nearest_photographs, nearest_psnr
 from ..tasks.nerf import NerfTask, View, nerf_task, psnr_of_views, views_in
 from ..tuning.instruments import nerf_problem
 from ..tuning.problem import Problem
-from .defaults import CPU_POINTS, modern, network_share, on_cpu, resolve
+from .defaults import network_share, on_cpu
 from .kind import (
     SILENT,
     Evaluation,
@@ -37,19 +38,15 @@ from .kind import (
     own_units,
     spread_of,
 )
+from .nerf_sizes import CPU_MAPPING, samples_of, small, training_of
 from .options import NerfOptions, TrainOptions
 from .render_scene import depth_picture, flight_of, render_scene, scene_facts
 from .shown import Make, Reconstruction, Shown
 from .views import scene_view
 
-STEPS, MUON_STEPS, CPU_STEPS = 50_000, 20_000, 1200
-"""The paper's; Muon's, which are better by half a dB on Lego; and what a CPU has time
-for."""
-RAYS = 1024
-SAMPLES, CPU_SAMPLES = 128, 48
 LONGEST, CPU_LONGEST = 800, 100
-# Points of test views evaluated at the end: a quarter of a minute.
-MOST_POINTS, CPU_MOST_POINTS = 4_000_000_000, 2_500_000
+# Pixels of test views evaluated at the end: a quarter of a minute.
+MOST_PIXELS, CPU_MOST_PIXELS = 31_250_000, 52_000
 NEAREST = "nearest photograph"
 STRIP = 4  # views that the report shows
 PREVIEW_SECONDS = 20.0  # of training between two
@@ -112,28 +109,30 @@ class NerfKind(Kind):
             box=None if options.box is None else _box(options.box),
             rays=options.rays,
         )
-        samples = options.samples or (CPU_SAMPLES if on_cpu() else SAMPLES)
+        samples = samples_of(options)
         if scene.test is None and scene.val is not None:
             scene = dataclasses.replace(scene, test=scene.val)
         return cls(options, scene.name, scene, samples, notes=tuple(scene.notes))
 
+    def default_mapping(self) -> str:
+        return CPU_MAPPING if small(self.options) else "gaussian:auto"
+
     def _guess(self) -> float:
         """The paper's 26 radians per unit, 4.14 cycles, are 17 along the box of its
-        scene, where 400 pixels can show 280; smaller pictures train for less long."""
-        return min(17.0, max(2.0, self.nyquist() / 14))
+        scene, where 400 pixels can show 280. Smaller pictures show less, and where
+        they train for fewer steps they are learned less well."""
+        share = 10 if small(self.options) else 14
+        return min(17.0, max(2.0, self.nyquist() / share))
 
     def training(self, asked: TrainOptions, mapping: Mapping) -> Training:
-        steps = MUON_STEPS if modern(asked) else STEPS
-        steps = CPU_STEPS if on_cpu() else steps
-        train = self.scene.train.pixels.size // 3
-        batch = min(train, RAYS)
-        if on_cpu():
-            views = self._scored()[0]
-            evaluate = 0 if views is None else views.pixels.size // 3 * self.samples
-            # Of the default steps, so that fewer take less time with the same batch.
-            rays = (CPU_POINTS - 0.4 * evaluate) / steps / self.samples
-            batch = min(train, max(32, int(rays)))
-        return resolve(asked, mapping, steps=steps, batch=batch, lr=_lr(mapping))
+        views = self._scored()[0]
+        return training_of(
+            asked, mapping, self.network(),
+            samples=self.samples,
+            pixels=self.scene.train.pixels.size // 3,
+            evaluate=0 if views is None else views.pixels.size // 3 * self.samples,
+            bent=self.scene.space.frustum is not None,
+        )  # fmt: skip
 
     def network(self, training: Training | None = None) -> Network:
         return Network(3, 4, "identity")
@@ -145,7 +144,7 @@ class NerfKind(Kind):
             samples=self.samples,
             seed=self.options.seed,
             test=self._scored()[0],
-            skip=self.options.skip_empty and training.members == 1,
+            skip=training.skip_empty,
         )
 
     def nyquist(self) -> float:
@@ -170,7 +169,7 @@ class NerfKind(Kind):
         return nerf_problem(
             task, views_in(scene.space, views), rays=256 if on_cpu() else 2048,
             guess=self._guess(), nyquist=self.nyquist(), seed=asked.seed,
-            share=network_share(),
+            share=1.0 if small(asked) else network_share(),
         )  # fmt: skip
 
     def health(
@@ -206,9 +205,8 @@ class NerfKind(Kind):
         if test is None:
             return None, 0
         count = len(test.names)
-        most = CPU_MOST_POINTS if on_cpu() else MOST_POINTS
-        points = self.samples * test.size[0] * test.size[1]
-        kept = max(1, min(count, most // points, most_views or count))
+        most = CPU_MOST_PIXELS if on_cpu() else MOST_PIXELS
+        kept = max(1, min(count, most // math.prod(test.size), most_views or count))
         if kept == count:
             return test, count
         order = np.argsort(apart(self.scene.train, test).min(axis=1), kind="stable")
@@ -346,15 +344,6 @@ class NerfKind(Kind):
 
 def _longest(options: NerfOptions) -> int:
     return options.longest or (CPU_LONGEST if on_cpu() else LONGEST)
-
-
-def _lr(mapping: Mapping) -> float:
-    """The paper's learning rates (protocol 1.5, NeRF)."""
-    if isinstance(mapping, NoMapping):
-        return 1e-2
-    if isinstance(mapping, Basic):
-        return 5e-3
-    return 2e-3 if on_cpu() else 5e-4  # few steps need long ones
 
 
 def _spread(task: NerfTask, seen: list[View]) -> Spread | None:

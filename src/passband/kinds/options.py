@@ -105,7 +105,7 @@ class ShapeOptions(TrainOptions):
 
     The mesh is moved into the unit cube, so a scale is in cycles per side of it; a
     rendered mesh comes back where it stood. Labels of points are made once for a mesh
-    and kept in the cache.
+    and kept in the cache, those near the surface too.
     """
 
     file: str | None = argument("the mesh to fit", metavar="MESH", default=None)
@@ -158,14 +158,16 @@ class InstrumentOptions(TrainOptions):
     prior: str | None = option(
         None,
         "what is added to the loss: none, tv (total variation, its weight chosen on "
-        "held-out measurements), or tv:WEIGHT (default: none)",
+        "held-out measurements), or tv:WEIGHT (default: of CT and MRI tv, but for the "
+        "paper's recipe; else none)",
         metavar="WORD",
     )
     descent: str | None = option(
         None,
         "how a step meets the instrument: direct (by all of its grid) or split (by "
         "points of a picture that is fitted to the measurements in between; default: "
-        "split where `batch` is less than the grid)",
+        "split where a step of CT or MRI has fewer points than the grid, but for the "
+        "paper's recipe)",
         choices=("direct", "split"),
     )
     holdout: float = option(
@@ -217,7 +219,7 @@ class NerfOptions(TrainOptions):
     )
     steps: int | None = option(
         None,
-        "training steps (default: the paper's 50000, on a CPU 1200)",
+        "training steps (default: 20000, by the paper's recipe 50000, on a CPU fewer)",
         least=1,
         most=STEPS_MOST,
     )
@@ -225,8 +227,12 @@ class NerfOptions(TrainOptions):
         None, "rays a step (default: the paper's 1024, fewer on a CPU)", least=1
     )
     samples: int | None = option(
-        None, "points along a ray (default: the paper's 128, on a CPU 48)", least=2
+        None,
+        "points along a ray (default: the paper's 128, on a CPU 96, by the paper's "
+        "recipe 48)",
+        least=2,
     )
+    width: int = option(0, "channels of a hidden layer; 0 is 256, on a CPU 96", least=0)
     longest: int | None = option(
         None,
         "reduce pictures until no side is longer (default: 800, on a CPU 100)",
@@ -255,10 +261,11 @@ class NerfOptions(TrainOptions):
         "things small), auto: ndc where COLMAP's or LLFF's cameras all look one way",
         choices=("auto", "box", "ndc"),
     )
-    skip_empty: bool = option(
-        False,
+    skip_empty: bool | None = option(
+        None,
         "leave empty space out of the steps after the first 1000: up to four times the "
-        "rays for as many points; not of forward-facing scenes, nor of members",
+        "rays for as many points; not of forward-facing scenes, nor of members "
+        "(default: on a CPU, but for the paper's recipe)",
     )
     allow_outside: bool = option(
         False, "read pictures that the camera file names outside its folder"

@@ -6,6 +6,8 @@ import typing
 from collections.abc import Collection, Iterator
 from typing import Any, TypeVar
 
+import jax
+
 from ..errors import InputError
 from ..options import what_it_must_be
 from ..words import parse_mapping
@@ -20,9 +22,11 @@ CHOSEN = ("mapping", "prior")
 has what was asked for as `mapping_given`, say."""
 BEFORE = {
     "recipe": "paper", "optimiser": "adam", "prior": "none", "descent": "direct",
-    "near_surface": 0.0,
+    "near_surface": 0.0, "skip_empty": False,
 }  # fmt: skip
 """What a run has that began when there was no such option, whatever is usual now."""
+LEFT_OPEN = {"samples": {"cpu": 48}}
+"""What a run has, by its device, whose config.json left it open."""
 LOOSENED = {"allow_outside", "max_input"}
 """Options of a run that may be given anew when it is resumed."""
 
@@ -93,6 +97,8 @@ def _options_of(
         if f.name in FREE:
             continue
         theirs = config.get(f.name, BEFORE.get(f.name, f.default))
+        if theirs is None and f.name in LEFT_OPEN:
+            theirs = LEFT_OPEN[f.name].get(jax.default_backend())
         bounded = not f.metadata.get("positional") and theirs is not None
         if not isinstance(theirs, hints[f.name]) or (
             bounded and what_it_must_be(theirs, f.metadata)

@@ -30,9 +30,10 @@ from .task import Task, half_mean_square
 MORE_RAYS = 4
 """Times the batch: rays from which a step is filled where empty space is skipped."""
 SKIP_LATTICE, SKIP_STEPS, SKIP_AFTER = 96, 50, 1000
-"""Points along each side of what is looked at between steps, how many steps, and the
-first steps, in which nothing is left out: where they were no exception, one key of
-Lego in two did not leave the fog that scenes begin with."""
+"""Points along each side of what is looked at between steps, at most, one for two
+pixels of a photograph; how many steps; and the first steps, in which nothing is left
+out: where they were no exception, one key of Lego in two did not leave the fog that
+scenes begin with."""
 # Rays that `probe` looks along: a twentieth of a second on a CPU.
 PROBES = 128
 
@@ -364,7 +365,8 @@ def _skip(views: Views, ends: tuple[float, float], points: int) -> Skip:
         np.asarray(views.poses), np.asarray(views.lens), views.size, ends
     )
     low, high = jnp.asarray(low, jnp.float32), jnp.asarray(high, jnp.float32)
-    return Skip(low, high, None, points, SKIP_LATTICE)
+    lattice = min(SKIP_LATTICE, max(8, max(views.size) // 2))
+    return Skip(low, high, None, points, lattice)
 
 
 def views_in(space: Space, photographs: Photographs) -> Views:
