@@ -17,6 +17,7 @@ from passband.kinds.measured import measured
 from passband.kinds.mri import MriKind
 from passband.kinds.mri_options import MriOptions
 from passband.kinds.resume import resumed_options
+from passband.kinds.session import Collapse
 from passband.words import parse_mapping
 
 SIDE, ANGLES = 48, np.arange(0, 180, 9.0)
@@ -66,6 +67,55 @@ def test_steps_of_fewer_points_than_the_grid_are_split(kind, request):
     assert how(batch=300, recipe="paper") == "direct"
     assert how(batch=300, descent="direct") == "direct"
     assert how(descent="split") == "split"
+
+
+def test_a_volume_of_a_cpu_is_split_where_it_has_no_time_for_all_of_it(tmp_path):
+    """Steps, points and width follow from what was decided, whatever else was asked."""
+    np.save(tmp_path / "volume.npy", np.random.default_rng(0).random((45, 45, 45)))
+
+    def how(**options) -> tuple:
+        asked = MriOptions(simulate=str(tmp_path / "volume.npy"), **options)
+        kind = MriKind.read(asked)
+        word = asked.mapping or kind.default_mapping().replace("auto", "5")
+        found = kind.training(asked, parse_mapping(word))
+        return found.descent, found.batch, found.width, "m=128" in word
+
+    assert how() == ("direct", 45**3, 128, True)
+    large = ("split", 8192, 256, False)
+    assert how(width=256) == large
+    assert how(width=256, descent="split") == large
+    assert how(mapping="gaussian:5,m=512")[:2] == ("split", 8192)
+    assert how(layers=12)[:2] == ("split", 8192)
+    assert how(width=256, recipe="paper")[0] == "direct"
+
+
+def test_more_points_never_make_a_slice_coarser(tmp_path):
+    """From many views a CPU has no time to split a fine grid: steps are direct then."""
+    np.save(tmp_path / "slice.npy", np.zeros((512, 512), np.float32) + paper_512())
+
+    def grid(**options) -> tuple[str, int]:
+        asked = CTOptions(simulate=str(tmp_path / "slice.npy"), views=180, **options)
+        kind = CTKind.read(asked)
+        training = kind.training(asked, MAPPING)
+        return training.descent, kind.task(training).forward.input_shape[0]
+
+    assert grid() == ("direct", 88)
+    assert grid(batch=2000) == ("split", 86)
+    assert grid(batch=50_000) == ("direct", 223)
+    assert grid(batch=50_000, descent="split") == ("split", 223)
+
+
+def paper_512() -> np.ndarray:
+    return np.kron(paper_phantoms(64, 1)[0], np.ones((8, 8), np.float32))
+
+
+@pytest.mark.parametrize("kind", ["ct", "mri"])
+def test_a_split_fit_that_dies_is_noticed(kind, request):
+    data = request.getfixturevalue(kind)(
+        batch=300, descent="split", recipe="paper", lr=300.0, prior="none"
+    )
+    with pytest.raises(Collapse, match="at an end of its output"):
+        fit(data, data.options)
 
 
 @pytest.mark.parametrize("kind", ["ct", "mri"])

@@ -11,11 +11,13 @@ import pytest
 
 from passband.errors import InputError
 from passband.export.paper_report import Entry, Row, embedded, write_page
+from passband.kinds.listener import Silent
 from passband.paper import beside, fig1, plan, registry, results, table1, table2, whole
 from passband.paper.captions import CAPTIONS, REASONS
 from passband.paper.item import Assembled, Number, Outcome, Preset
 from passband.paper.readme_table import BEGIN, END, updated
 from passband.paper.report import write_paper_report
+from passband.paper.runs import Runs
 from passband.paper.study import ROWS
 
 ROOT = Path(__file__).parents[2]
@@ -312,6 +314,20 @@ def test_the_wall_clock_is_of_the_commands_that_made_the_results(tmp_path: Path)
     assert noted(60.0, []).seconds == 60.0  # nothing was kept: it stands alone
     results.path_of(tmp_path, Preset.SMALL, whole.NAME).write_text("{")
     assert whole.load(tmp_path, Preset.SMALL) is None
+
+
+def test_the_wall_clock_names_the_command_with_its_companions(tmp_path: Path):
+    class Quiet(Silent):
+        def error(self, text: str) -> None: ...
+
+    runs = Runs(Preset.SMALL, tmp_path, Quiet(), go_on="", tell=lambda *_: None)
+    for ran, words in ((["fig2"], ""), (["fig2", "table3-seeds"], " --companions")):
+        runs.ran = ran
+        runs.note(0.0)
+        found = whole.load(tmp_path, Preset.SMALL)
+        assert found is not None
+        [command] = found.commands
+        assert command.command == f"passband paper all --preset small{words}"
 
 
 @pytest.mark.parametrize(("moves", "decides"), [(0.1, False), (0.2, True)])

@@ -1,6 +1,7 @@
 """Split training: its picture against SciPy's minimum, its end against direct steps."""
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,14 +22,14 @@ from passband.tasks.instrument import InstrumentTask
 from passband.tasks.linear import linear_task
 from passband.tasks.metrics import psnr
 from passband.tasks.mri import MriTask
-from passband.tasks.splitting import weighted
-from passband.train import driver
+from passband.tasks.splitting import Splitting, weighted
+from passband.train import driver, programs
 from passband.train.driver import Config
 from passband.train.optimisers import muon
-from passband.train.schedules import schedule
+from passband.train.schedules import constant_rate, schedule
 
 SIDE = 16
-SPLIT = {"pull": 0.05, "batch": 64, "look": 10, "iterations": 60}
+SPLIT: dict[str, Any] = {"pull": 0.05, "batch": 64, "look": 10, "iterations": 60}
 
 
 def ct(side: int = SIDE, *, counts: bool = False) -> CTTask:
@@ -193,3 +194,33 @@ def test_runs_of_a_stack_have_pictures_of_their_own():
         [lone], _ = driver.train([task], [field], config, keys=[key])
         for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(lone), strict=True):
             np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-4)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("every", [20, 43])
+def test_pictures_are_made_after_as_many_steps_whenever_training_is_logged(
+    alone, every, monkeypatch
+):
+    """And in a stack too, whose losses nobody looks at."""
+    made, picture = [], Splitting.picture
+
+    def counted(split, field, step, *data):
+        jax.debug.callback(lambda at: made.append(int(at)), jnp.asarray(step))
+        return picture(split, field, step, *data)
+
+    monkeypatch.setattr(Splitting, "picture", counted)
+    monkeypatch.setattr(programs, "_PROGRAMS", {})
+    split = ct().split(pull=0.05, batch=64, look=5, iterations=3)
+    assert split.steps_a_look == 5
+    field = make_field("gaussian:2,m=16", d=2, out=1, key=0, width=32)
+    key, config = jax.random.key(1), Config(43, 1e-3, every=every)
+    if alone:
+        driver.train([split], [field], config, keys=[key])
+        assert sorted(made) == list(range(0, 43, 5))
+    else:
+        rates = [constant_rate(1e-3)] * 2
+        driver.begin_stack(
+            [split] * 2, [field] * 2, config, keys=[key] * 2, lrs=rates,
+            optimiser=muon(),
+        ).result()  # fmt: skip
+        assert sorted(made) == sorted(2 * list(range(0, 43, 5)))

@@ -237,7 +237,7 @@ class _Comparer:
         config = Config(
             steps=training.steps,
             lr=schedule(training.schedule, training.lr, training.steps),
-            every=max(entry_steps(points), task.steps_a_look),
+            every=entry_steps(points, task.steps_a_look),
             precision=training.precision,
         )
         seen: list[int] = []

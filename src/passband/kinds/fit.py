@@ -318,8 +318,8 @@ def _config(
             config[f.name] = os.path.realpath(config[f.name])
     config["sha256"], config["inputs"] = kind.hashes(asked)
     config["environment"] = environment(training.precision)
-    every = entry_steps(task.step_points * training.members)
-    config["every"] = max(every, task.steps_a_look)
+    points = task.step_points * training.members
+    config["every"] = entry_steps(points, task.steps_a_look)
     return config
 
 

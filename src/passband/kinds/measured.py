@@ -33,6 +33,7 @@ from ..reconstruct.least_squares import least_squares
 from ..tasks.linear import LinearTask, check_measured, held_out, linear_task
 from ..tasks.metrics import psnr, ssim
 from ..tasks.mri import render
+from ..tasks.splitting import norm_of
 from ..train.memory import budget, microbatch_voxels
 from ..tuning.measurements import linear_problem
 from ..tuning.problem import Problem
@@ -45,9 +46,8 @@ from .defaults import (
     resolve,
     score_line,
     start_at,
-    stuck,
 )
-from .descent import Split, split_remark, with_descent
+from .descent import Split, at_an_end, by_sides, split_remark, with_descent
 from .kind import (
     SILENT,
     Evaluation,
@@ -69,7 +69,7 @@ from .prior import with_prior
 from .shown import Shown, middle_plane, three_axes
 from .views import measured_view
 
-SPLIT = Split(pull=2e-3, pictures=60, iterations=50, ratio=2.0)  # that of CT
+SPLIT = Split(pull=2e-3, pictures=40, iterations=50, ratio=2.0, most=25)  # CT's
 BASELINE_SECONDS, BASELINE_STEPS = 5.0, 300  # of each baseline
 
 
@@ -227,7 +227,7 @@ class MeasuredKind(Kind):
         room, count = training.max_memory or budget(), math.prod(sides)
         fits = microbatch_voxels(shapes, count, 1, room)
         task = with_prior(self._task(sides, None if fits >= count else fits), training)
-        return with_descent(task, training, SPLIT)
+        return with_descent(task, training, SPLIT, lambda: self._norm(sides))
 
     @functools.lru_cache(maxsize=4)  # noqa: B019  an instrument is made once for a fit
     def _task(self, sides: tuple[int, ...], at_once: int | None = None) -> LinearTask:
@@ -243,14 +243,18 @@ class MeasuredKind(Kind):
             at_once=at_once,
         )
 
+    @functools.lru_cache(maxsize=4)  # noqa: B019
+    def _norm(self, sides: tuple[int, ...]) -> float:
+        return norm_of(self._task(sides).quadratic())
+
     def remarks(self, task: LinearTask) -> tuple[str, ...]:
         grid, full = task.forward.input_shape, self.sides
         if task.splitting is not None:
-            return (split_remark(task, _by(full)),)
+            return (split_remark(task, full, full),)
         if grid == full:
             return ()
         return (
-            f"trains on a grid of {_by(grid)} for {_by(full)}; "
+            f"trains on a grid of {by_sides(grid)} for {by_sides(full)}; "
             f"`batch={math.prod(full)}` takes all of it",
         )
 
@@ -266,7 +270,7 @@ class MeasuredKind(Kind):
     def health(
         self, task: LinearTask, field: Field, entry: Any, history: History
     ) -> Health:
-        collapse = stuck(entry, history, lambda: task.empty_loss)
+        collapse = at_an_end(task, field, entry, history)
         if task.test_mask is None or collapse:
             return Health(collapse=collapse)
         found = task.metrics(field)
@@ -394,7 +398,3 @@ def coarser(sides: tuple[int, ...], points: int) -> tuple[int, ...]:
         return sides
     scale = (points / count) ** (1 / len(sides))
     return tuple(min(n, max(2, int(n * scale + 1e-9))) for n in sides)
-
-
-def _by(sides: tuple[int, ...]) -> str:
-    return " x ".join(map(str, sides))

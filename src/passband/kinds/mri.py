@@ -1,6 +1,7 @@
 """k-space from a file (NPY), or simulated from a volume (NIfTI, NPY)."""
 
 import dataclasses
+import functools
 import math
 from pathlib import Path
 from typing import Any
@@ -20,20 +21,18 @@ from ..ops.mlp import Precision
 from ..plot.reconstructions import reconstructions
 from ..reconstruct.baselines import baselines, recipes
 from ..tasks.mri import MriTask, against, render
+from ..tasks.splitting import norm_of
 from ..train.memory import budget, microbatch_voxels
 from ..tuning.instruments import kspace_guess, mri_problem
 from ..tuning.problem import Problem
 from .defaults import (
-    CPU_POINTS,
     CPU_SHARE,
     on_cpu,
     out_of_patience,
-    resolve,
     score_line,
     start_at,
-    stuck,
 )
-from .descent import Split, descent_of, split_remark, with_descent
+from .descent import at_an_end, by_sides, split_remark, with_descent
 from .kind import (
     SILENT,
     Evaluation,
@@ -53,6 +52,15 @@ from .mri_grid import LOOK, coarser, looks_of
 from .mri_measurement import Measurement, measurement
 from .mri_model import about_of, measured_again, units_of
 from .mri_options import MriOptions
+from .mri_sizes import (
+    CPU_GRID,
+    CPU_MAPPING,
+    CPU_WIDTH,
+    SPLIT,
+    small,
+    training_of,
+    width_of,
+)
 from .options import TrainOptions
 from .pace import points_in
 from .prior import with_prior
@@ -60,16 +68,8 @@ from .render_volume import render_volume
 from .shown import Make, Reconstruction, Shown, judged_by
 from .views import volume_view
 
-STEPS = 1000
 # Voxels times iterations of a baseline: 20 s on 2 CPU cores, 300 iterations of 96^3.
 CPU_WORK = 260_000_000
-SPLIT_BATCH, CPU_GRID, CPU_DIRECT = 8192, 1_000_000, 100_000
-"""Points a step of a split training, voxels that it learns from at most, and those from
-which a CPU has no time for 300 steps through all of them."""
-SPLIT = Split(pull=1e-2, pictures=8, iterations=20, ratio=0.5)
-# By direct steps a CPU learns more by a quarter of the paper's network (26.7 dB, and
-# 24.7); split, a head of 96^3 ends at 33.5 dB with all of it and at 32.5 with less.
-CPU_WIDTH, CPU_MAPPING, CPU_RATE = 128, "gaussian:auto,m=128", 5e-3
 CPU_GUESS = 5.0  # a CPU's few steps learn no more: a whole head 26.1 dB, at 8.1 24.4
 HOLDOUT = 0.05  # of frequencies, for trials, where the fit itself holds none out
 
@@ -112,42 +112,10 @@ class MriKind(Kind):
         return CPU_MAPPING if self._small(self.options) else "gaussian:auto"
 
     def _small(self, asked: TrainOptions) -> bool:
-        """Whether the network is a CPU's, as where its steps go through the grid."""
-        count = math.prod(self.data.sides)
-        batch = asked.batch or (SPLIT_BATCH if count > CPU_DIRECT else count)
-        return on_cpu() and descent_of(asked, batch, count) == "direct"
-
-    def _width(self, asked: TrainOptions) -> int:
-        return CPU_WIDTH if self._small(asked) else 256
+        return small(asked, self.data.sides, self.network())
 
     def training(self, asked: TrainOptions, mapping: Mapping) -> Training:
-        count, small = math.prod(self.data.sides), self._small(asked)
-        width = asked.width or self._width(asked)
-        # The paper's (protocol 1.5); fewer steps of a smaller network are larger.
-        lr = CPU_RATE if on_cpu() and width <= CPU_WIDTH else 2e-3
-        asked = dataclasses.replace(asked, width=width)
-        steps, batch = STEPS, count
-        if on_cpu():
-            points = self._cpu_points(asked, mapping)
-            # Of the default steps, so that fewer take less time on the same grid.
-            steps = int(np.clip(points // count, 300, STEPS))
-            batch = min(count, points // steps)
-            if not small:
-                batch = min(count, SPLIT_BATCH)
-                steps = int(np.clip(points // batch, STEPS // 2, 4 * STEPS))
-        found = resolve(
-            asked, mapping, steps=steps, batch=batch, lr=lr, muon_lr=2e-3, muon="muon4"
-        )
-        how = descent_of(asked, found.batch, count)
-        return dataclasses.replace(found, descent=how)
-
-    def _cpu_points(self, asked: TrainOptions, mapping: Mapping) -> int:
-        """Voxels that 2 cores train on in time: more, the smaller the network is."""
-        trained = resolve(asked, mapping, steps=1, batch=1, lr=1.0, muon_lr=1.0)
-        shapes = [w.shape[-2:] for w in self._shapes(trained).mlp.weights]
-        products = sum(map(math.prod, shapes))
-        evaluate = math.prod(self.data.sides)
-        return int(max(CPU_POINTS * 262_400 / products - 0.4 * evaluate, 1e6))
+        return training_of(asked, mapping, self.data.sides, self.network())
 
     def _shapes(self, training: Training) -> Field:
         """The network before it is drawn."""
@@ -177,7 +145,7 @@ class MriKind(Kind):
                 sides = coarser(sides, min(CPU_GRID, 2 * CPU_GRID // coils))
             task = with_prior(self._task(self.data.cropped(sides), None), training)
             ends = (-1.0, 1.0) if self.data.pair else (0.0, 1.0)
-            return with_descent(task, training, SPLIT, ends)
+            return with_descent(task, training, SPLIT, lambda: self._norm(sides), ends)
         sides = coarser(self.data.sides, training.batch)
         room = training.max_memory or budget()
         coils = 1 if self.data.maps is None else len(self.data.maps)
@@ -186,6 +154,10 @@ class MriKind(Kind):
         volumes = coils + (training.prior != "none")
         at_once = microbatch_voxels(shapes, count, volumes, room)
         return with_prior(self._task(self.data.cropped(sides), at_once), training)
+
+    @functools.lru_cache(maxsize=4)  # noqa: B019
+    def _norm(self, sides: tuple[int, ...]) -> float:
+        return norm_of(self._task(self.data.cropped(sides), None).quadratic())
 
     def _task(self, data: Measurement, at_once: int | None) -> MriTask:
         return MriTask(
@@ -199,12 +171,12 @@ class MriKind(Kind):
     def remarks(self, task: MriTask) -> tuple[str, ...]:
         sides, full = task.forward.mask.shape, self.data.sides
         if task.splitting is not None:
-            return (split_remark(task, f"{' x '.join(map(str, sides))} voxels"),)
+            return (split_remark(task, sides, full),)
         if sides == full:
             return ()
         return (
-            f"trains on the {' x '.join(map(str, sides))} lowest frequencies of "
-            f"{' x '.join(map(str, full))}, on a grid as coarse; "
+            f"trains on the {by_sides(sides)} lowest frequencies of "
+            f"{by_sides(full)}, on a grid as coarse; "
             f"`batch={math.prod(full)}` takes them all",
         )
 
@@ -227,16 +199,16 @@ class MriKind(Kind):
             guess = min(guess, CPU_GUESS)
         network = self.network()
         # The network is a CPU's already where the options leave its width to the kind.
-        small = on_cpu() and (asked.width or self._width(asked)) > CPU_WIDTH
+        wide = on_cpu() and width_of(asked, self._small(asked)) > CPU_WIDTH
         return mri_problem(
             task, out=network.out, output=network.output, nyquist=self.nyquist(),
-            guess=guess, share=CPU_SHARE if small else 1.0,
+            guess=guess, share=CPU_SHARE if wide else 1.0,
         )  # fmt: skip
 
     def health(
         self, task: MriTask, field: Field, entry: Any, history: History
     ) -> Health:
-        collapse = stuck(entry, history, lambda: task.empty_loss)
+        collapse = at_an_end(task, field, entry, history)
         if task.test_mask is None or collapse:
             return Health(collapse=collapse)
         steps, errors = history.get("step", []), history.get("error_test", [])

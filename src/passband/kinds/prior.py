@@ -182,10 +182,12 @@ def choose_prior(
     settled = kind.training(asked, mapping)
     task = kind.task(settled) if settled.descent == "split" else None
     if isinstance(task, InstrumentTask):
-        errors = climb(task, kind.usual_tv or USUAL)
-        best = min(errors, key=lambda weight: (errors[weight], -weight))
+        best, errors = climb(task, kind.usual_tv or USUAL)
         if not math.isfinite(errors[best]):
-            return Prior(best)  # too few were measured to hold some out
+            assert isinstance(asked, InstrumentOptions)
+            if asked.prior is None:  # the usual weight, where it was not asked for
+                return Prior(best)
+            return _nothing_held_out(asked, "there are too few;")
         chosen = Prior(best, {_name(w): error for w, error in errors.items()})
         listener.say(chosen.summary())
         return chosen

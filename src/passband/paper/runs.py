@@ -13,7 +13,7 @@ from ..data.store import check
 from ..errors import InputError
 from ..kinds.listener import Listener
 from ..train.device import device_name
-from . import plan, results
+from . import plan, registry, results
 from . import whole as wall_clock
 from .item import Assembled, Item, Preset
 from .results import Result
@@ -130,9 +130,11 @@ class Runs:
     def note(self, begun: float, processes: int = 1) -> None:
         """Write down what all of it has taken since `begun`."""
         seconds = time.perf_counter() - begun
+        companions = any(id in registry.COMPANIONS for id in (*self.ran, *self.kept))
         done = wall_clock.command(
-            self.preset, self.ran, self.kept, seconds, device_name(), processes
-        )
+            self.preset, self.ran, self.kept, seconds, device_name(), processes,
+            companions,
+        )  # fmt: skip
         wall_clock.note(self.folder, self.preset, done)
 
     def _collect(

@@ -67,9 +67,11 @@ def command(
     seconds: float,
     device: str,
     processes: int = 1,
+    companions: bool = False,
 ) -> Command:
     """The command of this process, which is at its report."""
-    words = f"passband paper all --preset {preset.value}" + bool(kept) * " --resume"
+    words = f"passband paper all --preset {preset.value}"
+    words += companions * " --companions" + bool(kept) * " --resume"
     words += (processes > 1) * " --distributed"
     now = commit_now(), today()
     return Command(words, *now, device, round(seconds, 1), ran, kept, processes)

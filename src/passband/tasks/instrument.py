@@ -13,7 +13,7 @@ from ..field import Field
 from ..forward.linear import LinearForward
 from ..mappings import AnyKey
 from .prior import TotalVariation
-from .splitting import Quadratic, Splitting, splitting
+from .splitting import Quadratic, Splitting, norm_of, splitting
 from .task import Task, points_at_once
 
 T = TypeVar("T", bound="InstrumentTask")
@@ -48,6 +48,11 @@ class InstrumentTask(Task):
 
     @property
     @abc.abstractmethod
+    def empty_loss(self) -> float:
+        """The loss of values that are 0 everywhere."""
+
+    @property
+    @abc.abstractmethod
     def lengths(self) -> tuple[float, ...]:
         """Of the grid's sides; the longest is 1."""
 
@@ -67,12 +72,15 @@ class InstrumentTask(Task):
         look: int,
         iterations: int,
         ratio: float = 2.0,
+        norm: float | None = None,
         ends: tuple[float, float] = (0.0, 1.0),
     ) -> T:
         """The same task, learned at points drawn at random (`splitting.splitting`)."""
+        data = self.quadratic()
         found = splitting(
-            self.quadratic(), pull=pull, batch=batch, look=look, iterations=iterations,
-            ratio=ratio, extent=self.lengths, ends=ends,
+            data, norm=norm_of(data) if norm is None else norm, pull=pull, batch=batch,
+            look=look, iterations=iterations, ratio=ratio, extent=self.lengths,
+            ends=ends,
         )  # fmt: skip
         return dataclasses.replace(self, splitting=found)
 

@@ -31,7 +31,8 @@ from .prior import TotalVariation
 from .task import half_mean_square_at
 
 AT_ONCE = {"cpu": 1 << 13}
-"""Points of the grid that are evaluated together; elsewhere 2^18."""
+"""Points of the grid that are evaluated together, of each run of a stack; elsewhere
+2^16."""
 FIRST = 10
 """Before the first step the field says nothing, and z takes so many times as long."""
 
@@ -112,7 +113,7 @@ class Splitting(eqx.Module):
 
     def values(self, field: Field) -> Float[Array, "points c"]:
         """The field at the points of the grid, few at once."""
-        at_once = AT_ONCE.get(jax.default_backend(), 1 << 18)
+        at_once = AT_ONCE.get(jax.default_backend(), 1 << 16)
 
         def part(field: Field, index: Int[Array, " k"]) -> Float[Array, "k c"]:
             return field.batch(grid_coords(index, self.sides, self.extent))
@@ -154,9 +155,15 @@ def weighted(data: Quadratic) -> tuple[LinearForward, Inexact[Array, "..."]]:
     return Weighted(data.forward, data.gain * root), root * data.y
 
 
+def norm_of(data: Quadratic) -> float:
+    """Of the instrument as the loss weighs it: the largest singular value."""
+    return weighted(data)[0].norm()
+
+
 def splitting(
     data: Quadratic,
     *,
+    norm: float,
     pull: float,
     batch: int,
     look: int,
@@ -168,6 +175,7 @@ def splitting(
     """How the loss is descended on by points.
 
     Args:
+        norm: `norm_of` the data.
         pull: mu, as a share of the largest eigenvalue of A^T A.
         batch: points a step.
         look: steps between two pictures.
@@ -177,9 +185,8 @@ def splitting(
         extent: lengths of the grid's sides; the longest is 1.
         ends: the range of the field's values.
     """
-    forward, _ = weighted(data)
-    sides = forward.input_shape[: len(extent)]
-    norm = jnp.float32(forward.norm())
+    sides = data.forward.input_shape[: len(extent)]
     return Splitting(
-        jnp.float32(pull), norm, batch, look, iterations, ratio, sides, extent, ends
-    )
+        jnp.float32(pull), jnp.float32(norm), batch, look, iterations, ratio, sides,
+        extent, ends,
+    )  # fmt: skip

@@ -65,11 +65,15 @@ def chunk(
 
     at_once = 1 if brief else unroll(task)
     if axes is None:
-        ready = task.ready(state.field, state.step)
-        return _scan(
-            lambda *carry: advance(ready, carry[0], optimiser, carry[1]),
-            state, length, at_once,
-        )  # fmt: skip
+
+        def alone(state: State, length: int) -> tuple[State, Array]:
+            ready = task.ready(state.field, state.step)
+            return _scan(
+                lambda *carry: advance(ready, carry[0], optimiser, carry[1]),
+                state, length, at_once,
+            )  # fmt: skip
+
+        return _in_looks(alone, state, length, task.steps_a_look)
 
     run = eqx.if_array(0)
 
@@ -81,8 +85,29 @@ def chunk(
     def one(task, found, state, number):
         return advance(task.with_found(found), state, optimiser, number)
 
-    found = look_up(task, state.field, state.step)
-    return _scan(lambda *carry: one(task, found, *carry), state, length, at_once)
+    def stacked(state: State, length: int) -> tuple[State, Array]:
+        found = look_up(task, state.field, state.step)
+        return _scan(lambda *carry: one(task, found, *carry), state, length, at_once)
+
+    return _in_looks(stacked, state, length, task.steps_a_look)
+
+
+def _in_looks(
+    some: Callable[[State, int], tuple[State, Array]],
+    state: State,
+    length: int,
+    look: int,
+) -> tuple[State, Float[Array, "length *runs"]]:
+    """`length` steps, so many at once as follow one look at the field; 1 is none."""
+    whole, rest = divmod(length, look)
+    if look == 1 or whole == 0 or (whole, rest) == (1, 0):
+        return some(state, length)
+    state, losses = jax.lax.scan(lambda at, _: some(at, look), state, length=whole)
+    losses = losses.reshape(whole * look, *losses.shape[2:])
+    if rest:
+        state, last = some(state, rest)
+        losses = jnp.concatenate([losses, last])
+    return state, losses
 
 
 def _scan(

@@ -88,9 +88,10 @@ CLIMBS, CLIMB_ON = 12, 3
 much noise is fitted by and by, and the first weights are judged before it is."""
 
 
-def climb(task: InstrumentTask, start: float) -> dict[float, float]:
-    """Relative errors of what was held out with `start` and ever larger weights, while
-    these are better, without a network: by the values on the grid alone.
+def climb(task: InstrumentTask, start: float) -> tuple[float, dict[float, float]]:
+    """The best weight, and relative errors of what was held out, of `start` and ever
+    larger ones, while these are better, without a network: by the values on the grid
+    alone. Of several that are as good it is the smallest.
 
     For a split training, whose picture is made the same way. The usual weight is where
     it starts: of measurements without noise a smaller one predicts what was held out
@@ -108,7 +109,7 @@ def climb(task: InstrumentTask, start: float) -> dict[float, float]:
         best = list(errors).index(_lowest(errors))
         if k - best >= CLIMB_ON or not math.isfinite(errors[weight]):
             break  # nothing was held out, or nothing is gained any more
-    return errors
+    return _lowest(errors), errors
 
 
 @eqx.filter_jit
