@@ -305,7 +305,7 @@ def _chest(asked: argparse.Namespace, found: Found, keep: Keep, place: Path) -> 
         missing = [m for m in CHEST if f"{m} {moves}" not in found]
         own = dataclasses.replace(
             options,
-            optimiser="adam" if moves == "adam" else "muon",
+            optimiser="muon" if moves == "split" else moves,
             schedule=None if moves == "adam" else "cosine",
             descent="split" if moves == "split" else "direct",
         )
@@ -544,7 +544,9 @@ def main() -> None:
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--rivals", type=int, default=16)
     parser.add_argument(
-        "--optimisers", default="muon,adam", help="muon, adam, split (by Muon)"
+        "--optimisers",
+        default="muon,adam",
+        help="by name; split is split steps of Muon",
     )
     parser.add_argument("--pictures", type=Path, help="test_data of natural")
     parser.add_argument("--rates", default="", help=",".join(CHEST_RATES))

@@ -30,6 +30,7 @@ from recipe_sets import SETS, Scores, Set
 from passband.field import Field, make_field
 from passband.kinds.fit import RESTARTS, SLOWER
 from passband.paper.item import Preset
+from passband.tasks.splitting import norm_of
 from passband.train import driver
 from passband.train.device import device_name
 from passband.train.muon import FEW, FEWER, JORDAN, MORE, muon_of_matrices
@@ -163,18 +164,20 @@ def task_of(data: Set, variant: Variant, signal: int) -> Any:
 
 def _split(task: Any, by: tuple[float, int, int, int], steps: int) -> Any:
     pull, pictures, iterations, batch = by
-    key = id(task.forward), by
+    key = id(task.forward)
     if key not in _NORMS:  # of one instrument, which the tasks of a set share
-        _NORMS[key] = task.split(
-            pull=pull,
-            batch=batch,
-            look=max(1, steps // pictures),
-            iterations=iterations,
-        ).splitting
-    return dataclasses.replace(task, splitting=_NORMS[key])
+        _NORMS[key] = task.forward, norm_of(task.quadratic())
+    return task.split(
+        pull=pull,
+        batch=batch,
+        look=max(1, steps // pictures),
+        iterations=iterations,
+        norm=_NORMS[key][1],
+    )
 
 
-_NORMS: dict[Any, Any] = {}
+_NORMS: dict[int, tuple[Any, float]] = {}
+"""By instrument, which is kept, so that its number stays its own."""
 
 
 def measure(
