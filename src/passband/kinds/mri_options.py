@@ -96,7 +96,10 @@ class MriOptions(InstrumentOptions):
         least=0,
     )
     steps: int | None = option(
-        None, "training steps (default: 1000, on a CPU 300 to 4000)", least=1, most=STEPS_MOST
+        None,
+        "training steps (default: 1000, on a CPU 300 to 4000)",
+        least=1,
+        most=STEPS_MOST,
     )
     batch: int | None = option(
         None,
