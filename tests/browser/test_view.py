@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -136,13 +137,24 @@ def test_what_is_neither_a_model_nor_a_run_is_one_line(tmp_path):
         Viewed(tmp_path)
 
 
+HEARS_CTRL_C = """
+import signal, sys
+from passband.cli.main import command
+# A shell has what it runs in the background ignore it, tests among it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(command())
+"""
+
+
 def test_the_command_prints_its_address_and_ends_at_ctrl_c(tmp_path):
-    path = saved(tmp_path)
-    command = [sys.executable, "-m", "passband", "view", str(path), "--no-browser",
-               "--device", "cpu"]  # fmt: skip
+    words = ["view", str(saved(tmp_path)), "--no-browser", "--device", "cpu"]
+    command = [sys.executable, "-c", HEARS_CTRL_C, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        process.send_signal(2)
-        assert process.wait(20) == 0
+        try:
+            address = process.stdout.readline().strip()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
     assert address.startswith("http://127.0.0.1:")
