@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from skimage.data import camera
+from skimage.transform import resize
 
 from passband.data.phantoms import paper_phantoms
 from passband.errors import InputError
@@ -18,6 +20,7 @@ from passband.kinds.mri import MriKind
 from passband.kinds.mri_options import MriOptions
 from passband.kinds.resume import resumed_options
 from passband.kinds.session import Collapse
+from passband.tuning.prior import _smooth, climb
 from passband.words import parse_mapping
 
 SIDE, ANGLES = 48, np.arange(0, 180, 9.0)
@@ -182,3 +185,25 @@ def test_members_learn_one_picture(ct):
     assert fitted.evaluation.spread is not None
     assert np.isfinite(jax.tree.leaves(fitted.field)[0]).all()
     assert fitted.evaluation.metrics["error_test"] < 0.3
+
+
+def test_the_first_weight_of_a_prior_is_judged_when_it_is_through(tmp_path):
+    """And not by how far it has come, where the others go on from it."""
+    y, x = np.mgrid[-1:1:64j, -1:1:64j]
+    picture = resize(camera() / 255.0, (64, 64), anti_aliasing=True)
+    np.save(tmp_path / "a.npy", picture * (x**2 + y**2 < 0.8))
+    file = str(tmp_path / "a.npy")
+    asked = CTOptions(simulate=file, batch=300, descent="split", **SMALL)
+    kind = CTKind.read(asked)
+    task, start = kind.task(kind.training(asked, MAPPING)), 2e-5
+    weight, errors = climb(task, start)
+    assert weight == start and errors[start] == min(errors.values())
+
+    split, prior = task.splitting, task.with_prior(start).prior
+    grey = jnp.full(task.forward.input_shape, 0.5, jnp.float32)
+
+    def error(times: int) -> float:
+        return task.held_out_error(_smooth(task, prior, grey, times * split.iterations))
+
+    assert error(4) > 1.1 * error(60)  # 200 iterations are too few
+    assert errors[start] < 1.02 * error(60)
