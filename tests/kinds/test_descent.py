@@ -200,6 +200,7 @@ def test_the_first_weight_of_a_prior_is_judged_when_it_is_through(tmp_path):
     assert weight == start and errors[start] == min(errors.values())
 
     split, prior = task.splitting, task.with_prior(start).prior
+    assert split is not None
     grey = jnp.full(task.forward.input_shape, 0.5, jnp.float32)
 
     def error(times: int) -> float:
