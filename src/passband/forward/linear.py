@@ -50,11 +50,10 @@ class LinearForward(eqx.Module):
         return float(_norm(self, iterations))
 
 
-class Masked(LinearForward):
-    """Some of an instrument's measurements: what is left out reads 0."""
+class Changed(LinearForward):
+    """An instrument whose measurements are changed one by one."""
 
     whole: LinearForward
-    keep: Bool[Array, "..."]
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -63,6 +62,12 @@ class Masked(LinearForward):
     @property
     def output_shape(self) -> tuple[int, ...]:
         return self.whole.output_shape
+
+
+class Masked(Changed):
+    """Some of an instrument's measurements: what is left out reads 0."""
+
+    keep: Bool[Array, "..."]
 
     def __call__(self, values: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         return jnp.where(self.keep, self.whole(values), 0)
@@ -71,19 +76,10 @@ class Masked(LinearForward):
         return self.whole.H(jnp.where(self.keep, measurements, 0))
 
 
-class Weighted(LinearForward):
+class Weighted(Changed):
     """An instrument's measurements, each times a number."""
 
-    whole: LinearForward
     weights: Float[Array, "..."]
-
-    @property
-    def input_shape(self) -> tuple[int, ...]:
-        return self.whole.input_shape
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
-        return self.whole.output_shape
 
     def __call__(self, values: Inexact[Array, "..."]) -> Inexact[Array, "..."]:
         return self.weights * self.whole(values)
