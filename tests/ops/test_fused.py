@@ -68,8 +68,16 @@ def relative(x: np.ndarray, to: np.ndarray) -> float:
         (130, 1, 32, 128, 3, 8),
         (200, 2, 120, 256, 4, 3),  # by Mosaic GPU, where JAX can interpret it
         (330, 3, 256, 256, 3, 4),
+        (200, 2, 20, 256, 3, 3),  # the hidden layers alone by Mosaic GPU
     ],
-    ids=["four layers", "two layers", "three layers", "wide", "wide, three layers"],
+    ids=[
+        "four layers",
+        "two layers",
+        "three layers",
+        "wide",
+        "wide, three layers",
+        "wide, few features",
+    ],
 )
 def test_outputs_and_gradients_are_those_of_the_textbook(shape):
     # Every gradient: coordinates, frequencies, amplitudes, weights and biases. Rounding
@@ -149,18 +157,18 @@ def test_nan_is_not_hidden():
 
 
 def test_mosaic_takes_the_papers_networks():
-    assert by_mosaic.takes(weights_of(512, 256, 256, 256, 3), 512)
-    assert by_mosaic.takes(weights_of(2, 256, 256, 3), 0)
-    assert not by_mosaic.takes(weights_of(512, 128, 128, 3), 512)
-    assert not by_mosaic.takes(weights_of(512, 256, 3), 512)
-    assert not by_mosaic.takes(weights_of(1024, 256, 256, 3), 1024)
+    assert by_mosaic.takes(weights_of(512, 256, 256, 256, 3))
+    assert by_mosaic.takes(weights_of(2, 256, 256, 3))
+    assert by_mosaic.takes(weights_of(2048, 256, 256, 3))
+    assert not by_mosaic.takes(weights_of(512, 128, 128, 3))
+    assert not by_mosaic.takes(weights_of(512, 256, 3))
 
 
 def test_makers_change_with_the_version_of_jax(monkeypatch):
     def maker(*version: int) -> str:
         monkeypatch.setattr(jax, "__version_info__", version)
         wide = weights_of(512, 256, 256, 3)
-        return type(fused._layers(1024, wide, 512, False)).__name__
+        return type(fused._layers(1024, wide, False)).__name__
 
     assert maker(0, 11, 2) == "ByTriton"
     monkeypatch.setattr(fused, "_PATIENT", ContextVar("patient", default=True))

@@ -62,7 +62,7 @@ def training_of(
         asked, mapping, steps=steps, batch=min(pixels, batch), lr=_lr(mapping)
     )
     assert isinstance(asked, NerfOptions)
-    skip = small(asked) if asked.skip_empty is None else asked.skip_empty
+    skip = asked.recipe == "modern" if asked.skip_empty is None else asked.skip_empty
     skip = skip and asked.members == 1 and not bent
     return dataclasses.replace(found, samples=samples, skip_empty=skip)
 

@@ -265,7 +265,7 @@ class NerfOptions(TrainOptions):
         None,
         "leave empty space out of the steps after the first 1000: up to four times the "
         "rays for as many points; not of forward-facing scenes, nor of members "
-        "(default: on a CPU, but for the paper's recipe)",
+        "(default: but for the paper's recipe)",
     )
     allow_outside: bool = option(
         False, "read pictures that the camera file names outside its folder"

@@ -12,7 +12,7 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Array
 
 from . import mosaic_tiles as op
-from .fused_tiles import LANES, MULTIPROCESSORS, features
+from .fused_tiles import LANES, MULTIPROCESSORS, dense_first, features
 from .layers import (
     Bias,
     Coords,
@@ -31,11 +31,15 @@ from .mosaic_first import dense_encoded
 from .mosaic_joined import back_outputs
 
 WIDTH = 256
+FEATURES = (256, 512)
+"""That Mosaic's programs of the first layer have room for; of others Triton makes it,
+behind which the hidden layers, where most of a deep network's time goes, are the same.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
 class ByMosaic(Layers):
-    """Two hidden layers or more of 256 units, behind up to 512 features."""
+    """Two hidden layers or more of 256 units, behind any number of features."""
 
     still: bool = False
     """Whether the same points come again: features are made apart, to be kept."""
@@ -43,15 +47,18 @@ class ByMosaic(Layers):
 
     @property
     def rows(self) -> int:
-        return op.ROWS
+        return 2 * op.ROWS
 
     def first(
         self, coords: Coords, frequencies: Frequencies, W: FirstMatrix, b: FirstBias
     ) -> tuple[Features, Hidden]:
-        if self.still:
-            x = features(coords, frequencies, interpret=self.interpret)
+        known = W.shape[0] in FEATURES
+        if known and not self.still:
+            return _filling(dense_encoded, 2, self.interpret)(coords, frequencies, W, b)
+        x = features(coords, frequencies, interpret=self.interpret)
+        if known:
             return x, _filling(op.dense, W.shape[0] // WIDTH, self.interpret)(x, W, b)
-        return _filling(dense_encoded, 2, self.interpret)(coords, frequencies, W, b)
+        return x, dense_first(x, W, b, interpret=self.interpret)
 
     def rest(
         self, h: Hidden, weights: Sequence[Matrix], biases: Sequence[Bias]
@@ -114,9 +121,6 @@ def _filling(
     return jax.jit(filling)
 
 
-def takes(weights: Sequence[Array | jax.ShapeDtypeStruct], features: int) -> bool:
-    """Whether the programs have room for these layers: features are padded to a
-    multiple of 64, or there are none (0) and the first layer is not theirs."""
-    known = features in (0, 256, 512)
-    wide = all(W.shape[-1] == WIDTH for W in weights[:-1])
-    return known and wide and len(weights) > 2
+def takes(weights: Sequence[Array | jax.ShapeDtypeStruct]) -> bool:
+    """Whether the programs have room for these layers."""
+    return len(weights) > 2 and all(W.shape[-1] == WIDTH for W in weights[:-1])

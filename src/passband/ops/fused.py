@@ -101,7 +101,7 @@ def fused_field(
     """
     n, m, width = coords.shape[0], amplitudes.shape[0], weights[0].shape[1]
     more_features = (0, -m % (CHUNK // 2))
-    layers = _layers(n, weights, 2 * (m + more_features[1]), interpret, still)
+    layers = _layers(n, weights, interpret, still)
     # The amplitudes ride on the weights, and features stay plain sines and cosines.
     W = weights[0].reshape(2, m, width) * amplitudes[:, None]
     W = jnp.pad(W, ((0, 0), more_features, (0, 0))).reshape(-1, width)
@@ -124,7 +124,7 @@ def fused_mlp(
 ) -> Float[Array, "n c"]:
     """`mlp` of a few inputs: the first layer in float32, and all behind it fused."""
     n = x.shape[0]
-    layers = _layers(n, weights, 0, interpret)
+    layers = _layers(n, weights, interpret)
     more_points = ((0, -n % layers.rows), (0, 0))
     out: Array = _few(layers, jnp.pad(x, more_points), tuple(weights), tuple(biases))
     return out[:n]
@@ -152,7 +152,6 @@ def mosaic() -> bool:
 def _layers(
     n: int,
     weights: Sequence[Array],
-    features: int,
     interpret: bool,
     still: bool = False,
 ) -> Layers:
@@ -160,7 +159,7 @@ def _layers(
     if mosaic() and (interpret or _PATIENT.get()):
         from .by_mosaic import ByMosaic, takes
 
-        if takes(weights, features):
+        if takes(weights):
             return ByMosaic(still, interpret)
     from .by_triton import ByTriton
 

@@ -18,6 +18,7 @@ from ..plot.style import (
     styled,
 )
 from ..words import parse_mapping
+from .drawing import made_on_cpu
 from .fig4 import FAMILIES
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 
@@ -119,7 +120,7 @@ def sample(family: str, scale: float, count: int, key: int) -> np.ndarray:
     """Frequencies of one family in 1D, from the mapping that networks train with."""
     mapping = parse_mapping(f"{family}:{scale:g},m={count}")
     assert isinstance(mapping, Fourier)
-    encoding = mapping.draw(jax.random.PRNGKey(key), 1)
+    encoding = made_on_cpu(lambda: mapping.draw(jax.random.PRNGKey(key), 1))
     assert isinstance(encoding, FourierFeatures)
     return np.asarray(encoding.frequencies, float)[:, 0]
 

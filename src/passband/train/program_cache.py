@@ -47,9 +47,11 @@ def keep_programs() -> str | None:
         return f"compiled programs are not kept: {one_line(error)}"
     of_jax._cache = ProgramCache(folder)
     of_jax._cache_initialized = True
-    # A program of Pallas holds where it was called from, all the way up, as it was when
-    # JAX first traced it: the same training after trials and without them would be two.
-    config.update("jax_include_full_tracebacks_in_locations", False)
+    # A program of Pallas holds the lines that it was traced from, as they were when JAX
+    # first traced each function in it: the same training after trials and without them
+    # would be two. One line is left where tracebacks are not full, and none of a full
+    # one that is cut to nothing.
+    config.update("jax_traceback_in_locations_limit", 0)
     if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
         # A fit has a hundred small programs, which together take as long as the large.
         config.update("jax_persistent_cache_min_compile_time_secs", 0.0)

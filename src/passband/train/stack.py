@@ -13,6 +13,7 @@ import optax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, PyTree
 
+from ..field import Field
 from ..tasks.task import Task
 from .memory import bytes_of_run
 from .programs import RUN, Haste, haste_of
@@ -60,7 +61,7 @@ class Part(NamedTuple):
             state = repeated(dataclasses.replace(first, moments=moments), runs)
         else:
             state = together(self.states)
-            moments = jax.vmap(lambda f: init_moments(f, optimiser))(state.field)
+            moments = _moments(state.field, optimiser)
             state = dataclasses.replace(state, moments=moments)
         task, state = _spread(task, axes, state, len(self.states))
         return task, state, axes
@@ -143,14 +144,19 @@ def _repeated(tree: PyTree, count: int) -> PyTree:
     return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape)), tree)
 
 
+@functools.partial(jax.jit, static_argnums=1)
+def _moments(fields: Field, optimiser: optax.GradientTransformation) -> PyTree:
+    """What an optimiser remembers of each field of a stack at the start."""
+    return jax.vmap(lambda field: init_moments(field, optimiser))(fields)
+
+
 def unstack(tree: PyTree, count: int) -> list[PyTree]:
     """The first so many runs of a stack, one by one."""
     leaves, structure = jax.tree.flatten(tree)
     host = [leaf if _is_key(leaf) else np.asarray(leaf) for leaf in leaves]
-    return [
-        jax.tree.unflatten(structure, [_on_device(leaf[i]) for leaf in host])
-        for i in range(count)
-    ]
+    # In one call: a figure of small networks has twenty thousand leaves.
+    runs = _on_device([[leaf[i] for leaf in host] for i in range(count)])
+    return [jax.tree.unflatten(structure, run) for run in runs]
 
 
 def _axes(tasks: Sequence[Task]) -> list[int | None]:
@@ -170,9 +176,9 @@ def _together(leaves: Sequence[Array | np.ndarray]) -> Array:
     return _on_device(np.stack([np.asarray(leaf) for leaf in leaves]))
 
 
-def _on_device(array: Array | np.ndarray | np.generic) -> Array:
-    """A copy; `jnp.asarray` would make a program for each shape."""
-    return jax.device_put(array, may_alias=False)
+def _on_device(arrays: PyTree) -> Any:
+    """Copies; `jnp.asarray` would make a program for each shape."""
+    return jax.device_put(arrays, may_alias=False)
 
 
 def _is_key(leaf: Array | np.ndarray) -> bool:
