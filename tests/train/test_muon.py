@@ -11,7 +11,9 @@ import optax
 import pytest
 from scipy.optimize import linprog
 
+from passband.ops import fused
 from passband.ops.newton_schulz import FORM, Form, _Cut, iterate
+from passband.train import muon
 from passband.train.muon import (
     FEW,
     FEWER,
@@ -127,6 +129,19 @@ def test_programs_of_a_hopper_gpu_take_any_norm_and_side(shape, size):
     for Y, W in zip(found, X, strict=True):
         # They are of float16, but of no less.
         assert 1e-4 < _apart(Y, _reference(W, FEW)) < 3e-3
+
+
+def test_programs_serve_where_they_pay(monkeypatch):
+    """Of a training that is short, making them takes longer than they save."""
+    monkeypatch.setattr(fused, "hopper", lambda: True)
+    made = []
+    monkeypatch.setattr(muon, "_by_programs", lambda own, _: made.append(1) or own)
+    square, few = jnp.eye(64), jnp.ones((2, 64))
+    orthogonal([square])
+    assert not made
+    with fused.patience(True):
+        orthogonal([square, few], few_products=False)  # a side of 2 is no whole tile
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize("shape", [(1, 128, 64), (1, 64, 128)])

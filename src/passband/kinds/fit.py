@@ -31,6 +31,7 @@ from ..version import __version__
 from ..words import parse_mapping
 from .choose import choose_for
 from .defaults import entry_steps, on_cpu
+from .drawn import draw_as_one
 from .kind import SILENT, Evaluation, Kind, Listener, Training
 from .options import TrainOptions
 from .phases import Phases
@@ -213,7 +214,7 @@ def _fit(
         )
     field_key, key = jax.random.split(jax.random.key(training.seed))
     _check_room(kind, training, task)
-    drawn = training.draw(kind.network(training), field_key)
+    drawn = draw_as_one(training, kind.network(training), field_key)
     if field is not None:
         drawn = _begun(kind.unfinished(field), drawn)
     limit = kind.nyquist()

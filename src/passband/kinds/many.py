@@ -22,8 +22,9 @@ from ..train.memory import budget, bytes_of_run
 from ..train.optimisers import optimiser
 from ..train.schedules import schedule
 from ..train.set_folder import Part
+from .drawn import draw_as_one
 from .in_stacks import Judged
-from .kind import SILENT, Listener, Network, Training
+from .kind import SILENT, Listener
 from .many_inputs import Source
 from .many_plan import SetPlan
 from .many_read import Failed, Ready, read_ahead
@@ -240,8 +241,7 @@ class _Runner:
             if self.plan.own_mappings:
                 self._drawn.clear()  # nobody asks for it again
             first, key = jax.random.split(jax.random.key(training.seed))
-            draw = _draw if isinstance(training.optimiser, str) else Training.draw
-            self._drawn[name] = draw(training, network, first), key
+            self._drawn[name] = draw_as_one(training, network, first), key
         return self._drawn[name]
 
     def _leave(
@@ -268,17 +268,3 @@ def _every(steps: int) -> int:
     """Steps between two looks at the losses."""
     looks = next((k for k in ENTRIES if steps % k == 0), 1)
     return steps // looks
-
-
-@eqx.filter_jit
-def _draw_jitted(training: Training, network: Network, key: jax.Array) -> Field:
-    return training.draw(network, key)
-
-
-def _draw(training: Training, network: Network, key: jax.Array) -> Field:
-    """A field drawn by one program for all seeds and all levels to begin about."""
-    same = dataclasses.replace(training, seed=0)
-    if network.start is None or training.members > 1:
-        return _draw_jitted(same, network, key)
-    field = _draw_jitted(same, dataclasses.replace(network, start=None), key)
-    return field.starting_about(network.start)

@@ -143,6 +143,11 @@ def patience(enough: bool) -> Iterator[None]:
         _PATIENT.reset(token)
 
 
+def patient() -> bool:
+    """Whether there is `patience`."""
+    return _PATIENT.get()
+
+
 def mosaic() -> bool:
     """Whether this JAX has the Mosaic GPU that the programs were run with."""
     oldest, next_one = MOSAIC
@@ -156,7 +161,7 @@ def _layers(
     still: bool = False,
 ) -> Layers:
     """Who makes the layers of n points."""
-    if mosaic() and (interpret or _PATIENT.get()):
+    if mosaic() and (interpret or patient()):
         from .by_mosaic import ByMosaic, takes
 
         if takes(weights):

@@ -116,9 +116,11 @@ def orthogonal(
 def _turned(
     matrices: Sequence[Float[Array, "_ _"]], coefficients: Coefficients
 ) -> list[Float[Array, "_ _"]]:
-    """One group: by the programs of a Hopper GPU where its sides are whole tiles."""
+    """One group: by the programs of a Hopper GPU where its sides are whole tiles and a
+    training is long enough. They take 0.3 s of Python, and XLA's products 28 us more of
+    a step."""
     sides = (max(f(W.shape) for W in matrices) for f in (min, max))
-    if fused.hopper() and not any(side % 64 for side in sides):
+    if fused.patient() and fused.hopper() and not any(side % 64 for side in sides):
         return _by_programs(matrices, coefficients)
     done = _iterate(_pack(matrices), coefficients)
     return _unpack(done, [W.shape for W in matrices])
