@@ -201,3 +201,21 @@ def test_a_network_is_trained_once_in_a_process():
     before = counted()
     train_runs(pictures, runs[:1], steps=9, width=16)
     assert counted() - before == 9 * 64 * (6 * (3 * 256 + 48) - 2 * 256)
+
+
+def test_fig6_takes_what_rounding_does_for_no_fall():
+    """On the flat end of a curve; a fall beyond it is one."""
+    item, full = registry.get_item("fig6"), FIG6_SETTINGS[Preset.FULL]
+    rise = np.arange(len(full.features)) + 10 * np.arange(len(full.depths))[:, None]
+
+    def verdict(last: float) -> str:
+        psnr = np.repeat(rise[:, :, None].astype(float), full.images, axis=2)
+        psnr[-1, -1] = psnr[-1, -2] + last
+        outcome = Outcome((), (), {"psnr": psnr})
+        claims = item.judged(outcome, Preset.FULL)
+        assert claims is not None
+        [found] = (c for c in claims if "more features" in c.claim)
+        return found.verdict
+
+    assert verdict(0.1) == verdict(-0.1) == "reproduced"
+    assert verdict(-0.2) == "differs"
