@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..kinds.many_options import ProcessOptions
 from ..options import argument, option
 from .console import SOME_FAILED, Console
-from .device import join
+from .device import join, share_memory
 from .options import Output, joined
 
 if TYPE_CHECKING:
@@ -57,6 +57,11 @@ class PaperOptions(Output):
         least=2,
         most=32,
     )
+    jobs: int = option(
+        1, "run, all: processes of this machine that share the items and its device: "
+        "the networks of one train while another compiles or scores",
+        least=1, most=64,
+    )  # fmt: skip
     device: str = option("auto", "where to compute", choices=("auto", "cpu", "gpu"))
 
 
@@ -71,7 +76,8 @@ def run(options: Any, given: set[str]) -> int:
     """Do what the words ask for."""
     begun = time.perf_counter()
     action, ids = _words(options)
-    if action not in ("run", "all") and (alone := sorted(given & SHARED)):
+    alone = sorted(given & (SHARED | {"jobs"}))
+    if action not in ("run", "all") and alone:
         raise InputError(f"`{alone[0]}` goes with run and all, not with {action}")
     console = Console.of(options)
     folder = Path(options.out)
@@ -79,6 +85,10 @@ def run(options: Any, given: set[str]) -> int:
         from .paper_pages import readme
 
         return readme(folder, console, check=options.check)
+    if options.jobs > 1:
+        if asked := sorted(given & SHARED):
+            raise InputError(f"`jobs` and `{asked[0]}` exclude each other")
+        share_memory(options.jobs)
     processes = join(options, console)
     from ..paper import plan, registry
     from ..paper.item import Preset
@@ -137,6 +147,7 @@ def _run(
     processes: "Processes",
     begun: float,
 ) -> int:
+    from ..paper.jobs import run_in_jobs
     from ..paper.runs import Runs
     from ..paper.shared import run_shared
     from .paper_pages import report
@@ -145,6 +156,7 @@ def _run(
     folder, (action, *ids) = Path(options.out), options.words
     again = ["passband", "paper", action, *ids, "--preset", preset.value, "--resume"]
     again += ["--companions"] if options.companions else []
+    again += ["--jobs", str(options.jobs)] if options.jobs > 1 else []
     again += [] if options.out == "results" else ["--out", options.out]
 
     def tell(item: "Item", result: "Result") -> None:
@@ -153,15 +165,22 @@ def _run(
             console.result({}, text)
 
     runs = Runs(
-        preset, folder, console, go_on=shlex.join(again), tell=tell,
-        resume=options.resume, whole=action == "all" or processes.count > 1,
-    )  # fmt: skip
+        preset,
+        folder,
+        console,
+        go_on=shlex.join(again),
+        tell=tell,
+        resume=options.resume,
+        whole=action == "all" or processes.count > 1 or options.jobs > 1,
+    )
     lost = False
     try:
         if action == "draw":
             runs.draw(items)
         elif action == "judge":
             runs.judge(items)
+        elif options.jobs > 1:
+            run_in_jobs(runs, items, options.jobs)
         else:
             lost = run_shared(runs, items, processes, options.lost_after)
     except KeyboardInterrupt:

@@ -34,14 +34,14 @@ SHOWS = {
 # Seconds on 2 cores (smoke, small) and on one H200 (full), for what has not been run;
 # none where the item before it in the plan has trained the networks.
 ESTIMATES = """
-    table1   0   0    0    table2   3   4    10   table3  7   60  80
+    table1   0   0    0    table2   3   4    3    table3  7   60  55
     table4   10  60   130  table5   12  60   170  table6  5   45  85
     table7   12  90   220  fig1     0   0    0    fig2    2   2   2
-    fig3     7   30   16   fig4     5   50   38   fig5    5   40  52
-    fig6     6   60   300  fig7     2   1    2    fig8    4   60  32
-    fig9     3   60   92   fig10    4   45   12   fig11   6   60  48
-    fig12    0   0    0    fig13    0   0    0    fig14   6   20  17
-    fig15    1   35   3    fig16    2   30   8    fig17   0   0   0
+    fig3     7   30   6    fig4     5   50   20   fig5    5   40  43
+    fig6     6   60   212  fig7     2   1    3    fig8    4   60  21
+    fig9     3   60   67   fig10    4   45   8    fig11   6   60  37
+    fig12    0   0    0    fig13    0   0    0    fig14   6   20  10
+    fig15    1   35   1    fig16    2   30   8    fig17   0   0   0
     fig18    0   0    0    fig19    0   5    2
 """
 
@@ -153,15 +153,16 @@ def with_seeds(items: Iterable[Item], count: int) -> list[Item]:
     is such a run itself."""
     found: list[Item] = []
     for item in items:
-        found.append(_seeded(item, count) if item.seeds else item)
+        found.append(seeded(item, count) if item.seeds else item)
         for id in item.companions:
             other = registry.get_item(id)
             if other.seeds:
-                found.append(_seeded(other, count))
+                found.append(seeded(other, count))
     return found
 
 
-def _seeded(item: Item, count: int) -> Item:
+def seeded(item: Item, count: int) -> Item:
+    """The item, run with so many keys."""
     other = copy.copy(item)
     other.seeds = count
     return other

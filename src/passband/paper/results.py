@@ -130,6 +130,7 @@ def provenance(
     phases: dict[str, float] | None = None,
     data: dict[str, str] | None = None,
     parts: dict[str, Any] | None = None,
+    jobs: int = 1,
 ) -> dict[str, Any]:
     """Where a result comes from; nothing in it names the machine's folders.
 
@@ -139,6 +140,7 @@ def provenance(
         phases: seconds of each.
         data: `fingerprints` of the sets it read.
         parts: date and commit of the results it was put together from.
+        jobs: processes that shared the device, and so the seconds.
     """
     import jax
 
@@ -154,6 +156,8 @@ def provenance(
         "date": today(),
         "seconds": round(seconds, 1),
     }
+    if jobs > 1:
+        found["jobs"] = jobs
     if phases:
         found["phases"] = {name: round(spent, 2) for name, spent in phases.items()}
     if work.flop:

@@ -41,6 +41,9 @@ class Runs:
         tell: sees every result as it comes.
         resume: leave out the items whose result is there.
         whole: one item's failure must not cost the others' hours.
+
+    Attributes:
+        jobs: how many processes share the device meanwhile.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class Runs:
         self.skipped: dict[str, str] = {}
         self.broken, self.broken_disk = False, False
         self.on_item: Callable[[], object] = lambda: None
+        self.jobs = 1
         self._undrawn: set[str] = set()
 
     def run(self, items: Iterable[Item]) -> None:
@@ -110,6 +114,11 @@ class Runs:
                 self.skipped[item.id] = told.get(item.id, LOST)
                 self.listener.warn(f"{item.id} was left out: {self.skipped[item.id]}")
 
+    def have_of_another(self, item: Item, *, kept: bool) -> None:
+        """Have the result that another process has put on the disk."""
+        (self.kept if kept else self.ran).append(item.id)
+        self._try(item, lambda: self._have(item, self._load(item)))
+
     def draw(self, items: Iterable[Item]) -> None:
         """Draw them again from their results."""
         for item in items:
@@ -128,12 +137,16 @@ class Runs:
         return f"{count} items are finished and kept; `{self.go_on}` goes on"
 
     def note(self, begun: float, processes: int = 1) -> None:
-        """Write down what all of it has taken since `begun`."""
+        """Write down what all of it has taken since `begun`.
+
+        Args:
+            processes: of a job; those of one machine are `jobs`.
+        """
         seconds = time.perf_counter() - begun
         companions = any(id in registry.COMPANIONS for id in (*self.ran, *self.kept))
         done = wall_clock.command(
             self.preset, self.ran, self.kept, seconds, device_name(), processes,
-            companions,
+            companions, self.jobs,
         )  # fmt: skip
         wall_clock.note(self.folder, self.preset, done)
 
@@ -194,8 +207,9 @@ class Runs:
         options = f" --seeds {item.seeds}" if item.seeds else ""
         command = f"passband paper run {item.id} --preset {preset.value}{options}"
         origin = watch.provenance(
-            outcome, command=command, device=device_name(), data=data, parts=parts
-        )
+            outcome, command=command, device=device_name(), data=data, parts=parts,
+            jobs=self.jobs,
+        )  # fmt: skip
         self.ran.append(item.id)
         result = Result(item.id, preset, outcome, origin)
         results.save(self.folder, result)

@@ -68,13 +68,14 @@ def command(
     device: str,
     processes: int = 1,
     companions: bool = False,
+    jobs: int = 1,
 ) -> Command:
     """The command of this process, which is at its report."""
     words = f"passband paper all --preset {preset.value}"
     words += companions * " --companions" + bool(kept) * " --resume"
-    words += (processes > 1) * " --distributed"
-    now = commit_now(), today()
-    return Command(words, *now, device, round(seconds, 1), ran, kept, processes)
+    words += (processes > 1) * " --distributed" + (jobs > 1) * f" --jobs {jobs}"
+    now, shared = (commit_now(), today()), processes * jobs
+    return Command(words, *now, device, round(seconds, 1), ran, kept, shared)
 
 
 def note(folder: Path, preset: Preset, command: Command) -> None:

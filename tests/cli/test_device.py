@@ -1,0 +1,40 @@
+"""A GPU's memory is taken as it is needed, unless somebody said otherwise."""
+
+import os
+
+import pytest
+
+from passband.cli.device import MEMORY, prepare, share_memory
+
+
+@pytest.fixture
+def unsaid(monkeypatch):
+    for name in MEMORY:
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+
+
+def said() -> dict[str, str]:
+    return {name: os.environ[name] for name in MEMORY if name in os.environ}
+
+
+def test_memory_is_taken_as_it_is_needed(unsaid):
+    prepare("auto", keep=False)
+    assert said() == {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+
+
+def test_processes_of_one_device_plan_with_a_part_of_it(unsaid):
+    share_memory(3)
+    prepare("auto", keep=False)
+    assert said() == {
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        "XLA_PYTHON_CLIENT_MEM_FRACTION": "0.250",
+    }
+
+
+@pytest.mark.parametrize("name", MEMORY)
+def test_what_a_user_says_stays(unsaid, monkeypatch, name):
+    monkeypatch.setenv(name, "own")
+    share_memory(2)
+    prepare("auto", keep=False)
+    assert said() == {name: "own"}
