@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import equinox as eqx
@@ -18,6 +19,7 @@ from ..theory.design import Design, Training, design_amplitudes, predicted_loss
 from ..train.optimisers import sgd
 from ..words import parse_mapping
 from . import published
+from .drawing import drawn_together
 from .item import Preset
 from .signal_runs import dense_word, network, take, trained_errors
 
@@ -132,7 +134,7 @@ def train(study: Study) -> dict[str, np.ndarray]:
     setting, rest = study.setting, study.key
     powers = setting.power_laws()
     tasks: list[Signal1D] = []
-    fields: list[Field] = []
+    draws: list[Callable[[], Field]] = []
     with jax.threefry_partitionable(False):
         for i, signals in enumerate(study.tests):
             own = signal_tasks(signals)
@@ -143,14 +145,17 @@ def train(study: Study) -> dict[str, np.ndarray]:
                 keys.append(jax.random.split(key, setting.signals))
             for p, key in zip(powers, keys, strict=False):
                 tasks += own
-                encoding = power_law(p, setting.n)
-                fields += [_field(encoding, k, setting) for k in key]
+                draws += _fields(power_law(p, setting.n), key, setting)
             for loss in LOSSES:
                 encoding = study.designs[i][loss].encoding()
                 tasks += own
-                fields += [_field(encoding, k, setting) for k in keys[len(powers) + i]]
+                draws += _fields(encoding, keys[len(powers) + i], setting)
     found = trained_errors(
-        tasks, fields, steps=setting.steps, rate=setting.rate(), optimiser=sgd()
+        tasks,
+        drawn_together(draws),
+        steps=setting.steps,
+        rate=setting.rate(),
+        optimiser=sgd(),
     )
     errors = found["test"].reshape(len(ALPHAS), -1, setting.signals)
     return {
@@ -213,7 +218,14 @@ def _largest(setting: Setting) -> float:
     return float(spectrum(power_law(math.inf, setting.n), setting).max())
 
 
-def _field(encoding: FourierFeatures, key: AnyKey, setting: Setting) -> Field:
+def _fields(
+    encoding: FourierFeatures, keys: Iterable[AnyKey], setting: Setting
+) -> list[Callable[[], Field]]:
+    """What draws a network for each key, behind the same encoding."""
     word = f"dense:p=0,m={setting.n // 2}"
-    field = network(word, key, setting.width, layers=setting.layers)
-    return eqx.tree_at(lambda f: f.encoding, field, encoding)
+
+    def draw(key: AnyKey) -> Field:
+        field = network(word, key, setting.width, layers=setting.layers)
+        return eqx.tree_at(lambda f: f.encoding, field, encoding)
+
+    return [functools.partial(draw, key) for key in keys]

@@ -1,6 +1,8 @@
 """The paper's networks before their first step."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import jax
@@ -17,6 +19,13 @@ def drawn(word: str | Mapping, **options: Any) -> Field:
     """A network with the random bits of 2020 (`make_field`), the same whatever device
     trains it."""
     return made_on_cpu(lambda: make_field(word, bits2020=True, **options))
+
+
+def drawn_together(draws: Sequence[Callable[[], Field]]) -> list[Field]:
+    """Networks drawn by as many threads as there are processors: random numbers are
+    made outside Python."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda draw: draw(), draws))
 
 
 def made_on_cpu(make: Callable[[], T]) -> T:

@@ -1,6 +1,7 @@
 """Fig. 14: how well a bump is learned, against where it sits."""
 
 import dataclasses
+import functools
 import math
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from ..tasks.regression import RegressionTask
 from ..train import driver
 from ..train.driver import Config
 from . import published
-from .drawing import drawn
+from .drawing import drawn, drawn_together
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .readings import readings
 
@@ -116,18 +117,10 @@ def train(words: list[str], centres: np.ndarray, setting: Setting) -> np.ndarray
     with jax.threefry_partitionable(False):
         # A split's keys depend on their number: always the paper's 20.
         keys = list(jax.random.split(jax.random.PRNGKey(10), 20))[: setting.inits]
-    fields = [
-        drawn(
-            word,
-            d=1,
-            out=1,
-            key=key,
-            width=setting.width,
-            output="identity",
-        )
-        for word in words
-        for key in keys
-    ]
+    size = {"d": 1, "out": 1, "width": setting.width, "output": "identity"}
+    fields = drawn_together(
+        [functools.partial(drawn, w, key=key, **size) for w in words for key in keys]
+    )
     x = jnp.linspace(-math.pi, math.pi, POINTS)[:, None]
     low, high = jnp.float32(0), jnp.float32(1)
     tasks = []

@@ -5,6 +5,7 @@ Fig. 13 draws the same networks with their training errors beside.
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -16,6 +17,7 @@ from ..plot.scatter import error_scatter
 from ..tasks.signal1d import Signal1D, signal_tasks
 from . import published
 from .common_curve import CommonCurve, fit_curve, rms_frequency
+from .drawing import drawn_together
 from .item import Claim, Item, Number, Outcome, Preset, Progress, judge
 from .readings import SHARE, SMALLER, compared, readings
 from .signal_runs import dense_word, network, take, trained_errors
@@ -118,12 +120,14 @@ def networks(setting: Setting, progress: Progress) -> dict[str, np.ndarray]:
 @functools.lru_cache(maxsize=1)
 def _networks(setting: Setting) -> dict[str, np.ndarray]:
     tasks: list[Signal1D] = []
-    fields: list[Field] = []
+    draws: list[Callable[[], Field]] = []
 
-    def add(word: str, signals: list[Signal1D], keys: Any, draws: Any) -> None:
-        for task, key, draw in zip(signals, keys, draws, strict=True):
+    def add(word: str, signals: list[Signal1D], keys: Any, of_b: Any) -> None:
+        for task, key, draw in zip(signals, keys, of_b, strict=True):
             tasks.append(task)
-            fields.append(network(word, key, setting.width, encoding_key=draw))
+            draws.append(
+                functools.partial(network, word, key, setting.width, encoding_key=draw)
+            )
 
     with jax.threefry_partitionable(False):
         rest = jax.random.PRNGKey(0)
@@ -136,9 +140,10 @@ def _networks(setting: Setting) -> dict[str, np.ndarray]:
             for multiplier in setting.multipliers():
                 for family, scale in FAMILIES.items():
                     word = f"{family}:{float(scale * multiplier)!r},m={SPARSE},norm=1"
-                    rest, draws = take(rest, setting.signals)
+                    rest, of_b = take(rest, setting.signals)
                     rest, keys = take(rest, setting.signals)
-                    add(word, signals, keys, draws)
+                    add(word, signals, keys, of_b)
+    fields = drawn_together(draws)
     found = {
         "rms": np.array([rms_frequency(field) for field in fields]),
         **trained_errors(tasks, fields, steps=setting.steps, rate=setting.rate),
