@@ -4,18 +4,19 @@ import os
 
 import pytest
 
-from passband.cli.device import MEMORY, prepare, share_memory
+from passband.cli.device import prepare
+from passband.train.gpu_memory import SAID_BY, take_as_needed
 
 
 @pytest.fixture
 def unsaid(monkeypatch):
-    for name in MEMORY:
+    for name in SAID_BY:
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
 
 
 def said() -> dict[str, str]:
-    return {name: os.environ[name] for name in MEMORY if name in os.environ}
+    return {name: os.environ[name] for name in SAID_BY if name in os.environ}
 
 
 def test_memory_is_taken_as_it_is_needed(unsaid):
@@ -24,7 +25,7 @@ def test_memory_is_taken_as_it_is_needed(unsaid):
 
 
 def test_processes_of_one_device_plan_with_a_part_of_it(unsaid):
-    share_memory(3)
+    take_as_needed(3)
     prepare("auto", keep=False)
     assert said() == {
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
@@ -32,9 +33,9 @@ def test_processes_of_one_device_plan_with_a_part_of_it(unsaid):
     }
 
 
-@pytest.mark.parametrize("name", MEMORY)
+@pytest.mark.parametrize("name", SAID_BY)
 def test_what_a_user_says_stays(unsaid, monkeypatch, name):
     monkeypatch.setenv(name, "own")
-    share_memory(2)
+    take_as_needed(2)
     prepare("auto", keep=False)
     assert said() == {name: "own"}

@@ -177,8 +177,8 @@ def test_list_tells_each_items_verdict(items, out, capsys):
     assert main(["paper", "list", *out]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     # Seconds of smoke, small and full; those that no run has measured are marked.
-    assert lines[1] == "fig8 9, Fig. 9 ~4 ~60 ~32 not run A made-up figure"
-    assert lines[2].startswith("fig9 9, Fig. 9 0 ~60 ~92 differs 20")
+    assert lines[1] == "fig8 9, Fig. 9 ~4 ~60 ~21 not run A made-up figure"
+    assert lines[2].startswith("fig9 9, Fig. 9 0 ~60 ~67 differs 20")
     assert lines[3].endswith("not run A made-up figure (photos: photos not here)")
 
 

@@ -12,14 +12,6 @@ from .console import Console
 if TYPE_CHECKING:
     from ..train.processes import Processes
 
-MEMORY = (
-    "XLA_PYTHON_CLIENT_PREALLOCATE",
-    "XLA_PYTHON_CLIENT_MEM_FRACTION",
-    "XLA_CLIENT_MEM_FRACTION",
-    "XLA_PYTHON_CLIENT_ALLOCATOR",
-)
-"""How a user tells JAX to take a GPU's memory."""
-
 
 def prepare(
     device: str, deterministic: bool = False, *, keep: bool = True, quiet: bool = False
@@ -35,10 +27,9 @@ def prepare(
         os.environ["XLA_FLAGS"] = f"{flags} --xla_gpu_deterministic_ops=true".strip()
     if device == "cpu":
         os.environ["JAX_PLATFORMS"] = "cpu"
-    if not any(name in os.environ for name in MEMORY):
-        # Three quarters of an H200, which JAX takes at its start, cost 1.5 s of every
-        # command, and nobody else can use them.
-        os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    from ..train.gpu_memory import take_as_needed
+
+    take_as_needed()
     import jax
 
     if started and device == "cpu":
@@ -54,14 +45,6 @@ def prepare(
         problem = keep_programs()
         if problem is not None:
             Console(quiet=quiet).warn(problem)
-
-
-def share_memory(count: int) -> None:
-    """Let each of so many processes plan with its part of a GPU's memory; to be called
-    before JAX starts."""
-    if not any(name in os.environ for name in MEMORY):
-        os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-        os.environ["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.75 / count:.3f}"
 
 
 def find_ahead() -> None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InputError
 from ..kinds.many_options import ProcessOptions
 from ..options import argument, option
+from ..train.gpu_memory import take_as_needed
 from .console import SOME_FAILED, Console
-from .device import join, share_memory
+from .device import join
 from .options import Output, joined
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def run(options: Any, given: set[str]) -> int:
     if options.jobs > 1:
         if asked := sorted(given & SHARED):
             raise InputError(f"`jobs` and `{asked[0]}` exclude each other")
-        share_memory(options.jobs)
+        take_as_needed(options.jobs)
     processes = join(options, console)
     from ..paper import plan, registry
     from ..paper.item import Preset
@@ -164,15 +165,11 @@ def _run(
             text = described(item, result) + beside(item, preset, folder)
             console.result({}, text)
 
+    whole = action == "all" or processes.count > 1 or options.jobs > 1
     runs = Runs(
-        preset,
-        folder,
-        console,
-        go_on=shlex.join(again),
-        tell=tell,
-        resume=options.resume,
-        whole=action == "all" or processes.count > 1 or options.jobs > 1,
-    )
+        preset, folder, console, go_on=shlex.join(again), tell=tell,
+        resume=options.resume, whole=whole,
+    )  # fmt: skip
     lost = False
     try:
         if action == "draw":
