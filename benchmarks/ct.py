@@ -34,8 +34,9 @@ from passband.tasks.regression import RegressionTask
 from passband.tasks.task import Task
 from passband.train.device import device_name
 from passband.train.driver import Config, start
+from passband.train.haste import Haste
 from passband.train.optimisers import adam
-from passband.train.programs import Haste, chunk, program
+from passband.train.programs import chunk, program
 from passband.train.stack import stack, together
 
 

@@ -33,9 +33,10 @@ from passband.tasks.mri import MriTask
 from passband.tasks.regression import RegressionTask
 from passband.train.device import device_name
 from passband.train.driver import Config, start
+from passband.train.haste import Haste
 from passband.train.memory import microbatch_voxels, parse_bytes
 from passband.train.optimisers import adam
-from passband.train.programs import Haste, chunk, program
+from passband.train.programs import chunk, program
 
 
 def network(width: int, precision: str) -> Field:

@@ -31,8 +31,9 @@ from passband.tasks.nerf import NerfTask, see, somewhere
 from passband.tasks.toy_views import toy_views
 from passband.train.device import device_name
 from passband.train.driver import Config, start, train
+from passband.train.haste import Haste
 from passband.train.optimisers import adam
-from passband.train.programs import Haste, chunk, program
+from passband.train.programs import chunk, program
 from passband.train.throughput import Shape
 
 LOOP = 200 if jax.default_backend() != "cpu" else 2

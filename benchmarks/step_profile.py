@@ -33,8 +33,9 @@ from passband.tasks.nerf import NerfTask
 from passband.tasks.toy_views import toy_views
 from passband.train.device import device_name
 from passband.train.driver import Config, start
+from passband.train.haste import Haste
 from passband.train.optimisers import adam, muon
-from passband.train.programs import Haste, chunk, program
+from passband.train.programs import chunk, program
 from passband.train.throughput import Shape, prepare
 from passband.version import __version__
 

@@ -16,9 +16,10 @@ from passband.ops.mlp import Precision
 from passband.tasks.image import image_task
 from passband.train import driver, programs
 from passband.train.driver import Config, start, train
+from passband.train.haste import AUTOTUNE_FLOP, Haste, haste_of
 from passband.train.memory import bytes_of_run
 from passband.train.optimisers import adam
-from passband.train.programs import AUTOTUNE_FLOP, Haste, chunk, haste_of, program
+from passband.train.programs import chunk, program
 from passband.train.stack import _cut, stack, together, unstack
 from passband.train.work import counted, flop_of
 

@@ -21,19 +21,19 @@ from ..model_file import save
 from ..ops.mlp import Precision
 from ..tasks.task import Task
 from ..train.device import device_name
-from ..train.driver import Config, start
+from ..train.driver import start
 from ..train.memory import check_fits
 from ..train.optimisers import optimiser
 from ..train.run_folder import RunFolder
-from ..train.schedules import schedule
 from ..tuning.choice import Choice
 from ..version import __version__
 from ..words import parse_mapping
 from .choose import choose_for
-from .defaults import entry_steps, on_cpu
+from .compile_ahead import compile_ahead, config_of
+from .defaults import on_cpu
 from .drawn import draw_as_one
 from .kind import SILENT, Evaluation, Kind, Listener, Training
-from .options import TrainOptions
+from .options import InstrumentOptions, TrainOptions
 from .phases import Phases
 from .prior import Prior, asked_prior, choose_prior
 from .provenance import environment, names_file, sizes_of, went_on_with
@@ -124,7 +124,7 @@ def fit(
     if place is not None and resume is None:
         RunFolder.check(place, overwrite=overwrite)
     asked_prior(kind, asked)  # what cannot be is refused before anything is chosen
-    mapping, choice = choose_mapping(kind, asked, listener)
+    mapping, choice = choose_mapping(kind, asked, listener, ahead=True)
     before = None if resume is None else resume.config
     prior = choose_prior(kind, asked, mapping, listener, config=before)
     restarts = 0
@@ -158,16 +158,27 @@ def fit(
 
 
 def choose_mapping(
-    kind: Kind, asked: TrainOptions, listener: Listener = SILENT
+    kind: Kind,
+    asked: TrainOptions,
+    listener: Listener = SILENT,
+    *,
+    ahead: bool = False,
 ) -> tuple[Mapping, Choice | None]:
-    """The mapping that was asked for, its scale chosen if that is asked too."""
+    """The mapping that was asked for, its scale chosen if that is asked too.
+
+    Args:
+        ahead: compile what a fit by itself will train with meanwhile.
+    """
     word = kind.default_mapping() if asked.mapping is None else asked.mapping
     mapping = parse_mapping(word)
     if not isinstance(mapping, Auto):
         return mapping, None
     # A fit that has no room is refused before a scale is chosen for it.
     training = kind.training(asked, mapping.base)
-    _check_room(kind, training, kind.task(training))
+    task = kind.task(training)
+    _check_room(kind, training, task)
+    if ahead and not isinstance(asked, InstrumentOptions):  # whose prior is not known
+        compile_ahead(kind, training, task)
     # Trials where they were asked for, or earn their time.
     train = asked.mapping is not None or not on_cpu() or kind.trials_by_default
     choice = choose_for(
@@ -221,12 +232,8 @@ def _fit(
     too_high = None if limit is None else nyquist_warning(training.mapping, limit)
     if first and too_high:
         listener.warn(too_high)
-    train = Config(
-        steps=training.steps,
-        lr=schedule(training.schedule, training.lr, training.steps),
-        every=config["every"],
-        precision=training.precision,
-    )
+    train = config_of(training, task)
+    config["every"] = train.every
     moves, folder = optimiser(training.optimiser), resume
     begun = Sat(start(drawn, train, key=key, optimiser=moves), 0.0, {})
     if folder is not None:
@@ -319,8 +326,6 @@ def _config(
             config[f.name] = os.path.realpath(config[f.name])
     config["sha256"], config["inputs"] = kind.hashes(asked)
     config["environment"] = environment(training.precision)
-    points = task.step_points * training.members
-    config["every"] = entry_steps(points, task.steps_a_look)
     return config
 
 

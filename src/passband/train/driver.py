@@ -18,9 +18,10 @@ from ..field import Field
 from ..mappings import AnyKey
 from ..ops.mlp import Precision
 from ..tasks.task import Task
+from .haste import Haste, haste_of
 from .memory import budget
 from .optimisers import adam
-from .programs import Call, Haste, Program, chunk, haste_of, making, programs
+from .programs import Call, Program, chunk, making, programs
 from .schedules import Schedule, check_lr, constant_rate
 from .stack import Part, parts_of, unstack
 from .state import State, init_state
@@ -132,22 +133,7 @@ def train(
         )
     ends = _ends(done, config, stops)
     lengths = {b - a for a, b in itertools.pairwise([done, *ends])}
-    calls = [
-        Call(
-            chunk,
-            (
-                *part.shapes(optimiser),
-                optimiser,
-                length,
-                part.mesh,
-                False,
-                part.haste is Haste.BRIEF,
-            ),
-            part.haste,
-        )
-        for part in parts
-        for length in lengths
-    ]
+    calls = [_call(part, optimiser, n) for part in parts for n in lengths]
     hooks = _Hooks(frozenset(stops), on_stop, on_log, name)
     trained: dict[int, tuple[Field, History]] = {}
     with making(calls) as made:
@@ -166,6 +152,26 @@ def train(
             trained.update(zip(part.places, found, strict=True))
     runs = [trained[i] for i in range(len(fields))]
     return [field for field, _ in runs], [history for _, history in runs]
+
+
+def _call(part: Part, optimiser: optax.GradientTransformation, length: int) -> Call:
+    """The program of so many steps."""
+    brief = part.haste is Haste.BRIEF
+    shapes = part.shapes(optimiser)
+    return Call(
+        chunk, (*shapes, optimiser, length, part.mesh, False, brief), part.haste
+    )
+
+
+def calls_of(
+    task: Task, state: State, config: Config, optimiser: optax.GradientTransformation
+) -> list[Call]:
+    """The programs that `train` asks for, of a run by itself from its start."""
+    haste = haste_of(state.field, task.step_points, config.steps)
+    part = Part([0], [task], [state], haste, alone=True)
+    ends = [0, *_ends(0, config, ())]
+    lengths = dict.fromkeys(b - a for a, b in itertools.pairwise(ends))
+    return [_call(part, optimiser, length) for length in lengths]
 
 
 class Stacked(NamedTuple):

@@ -1,9 +1,9 @@
 """Training as compiled programs: many steps in one, each compiled once a process."""
 
 import contextlib
-import enum
 import functools
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,14 +17,12 @@ import optax
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, PyTree
 
-from ..field import Field
 from ..ops.fused import patience
-from ..ops.mlp import Precision
 from ..ops.without_autotune import NO_AUTOTUNE
 from ..tasks.task import Task
+from .haste import Haste
 from .memory_maps import few_left
 from .state import State, advance
-from .work import flop_of
 
 RUN = "run"
 """The axis of a mesh along which the runs of a stack lie."""
@@ -210,35 +208,6 @@ def unroll(task: Task) -> int:
     return 1 if task.microbatched or jax.default_backend() == "cpu" else 4
 
 
-AUTOTUNE_FLOP = {False: 2e15, True: 3e14}
-"""FLOP from which XLA's search for the fastest float32 products is worth its time (12
-to 22 s on an H200), without and with many points a step. Unsearched, products of some
-hundred points run at 32 TFLOP/s; those of 884,736 at 10, where the search finds 40."""
-MANY_POINTS = 1 << 14
-
-
-MOSAIC_FLOP = 3e15
-"""FLOP from which programs of Mosaic GPU are worth what they cost before the first step
-(H200): a fifth less of 10 s, and 2 to 5 s of Python and assembling."""
-
-
-class Haste(enum.Enum):
-    """What a training is worth before its first step."""
-
-    BRIEF = "compiling fast is worth more than running fast"
-    USUAL = "as XLA compiles"
-    PATIENT = "and programs that take longer to make, too"
-
-
-def haste_of(field: Field, points: int, steps: int) -> Haste:
-    """Of a training of so many steps, by `AUTOTUNE_FLOP` and `MOSAIC_FLOP`."""
-    flop = steps * flop_of(field, points)
-    if field.precision is Precision.FLOAT32:
-        short = flop < AUTOTUNE_FLOP[points > MANY_POINTS]
-        return Haste.BRIEF if short else Haste.USUAL
-    return Haste.USUAL if flop < MOSAIC_FLOP else Haste.PATIENT
-
-
 class Call(NamedTuple):
     """What is to be compiled: a function, and its arguments or their shapes."""
 
@@ -302,21 +271,48 @@ def making(calls: Sequence[Call]) -> Iterator[list[Program]]:
     made. What is not begun when this is left is not made.
     """
     names = [_name(call) for call in calls]
-    made = {name: _PROGRAMS[name] for name in names if name in _PROGRAMS}
-    if len(made) < len(set(names)) and few_left():
+    known = {name: _PROGRAMS[name] for name in names if name in _PROGRAMS}
+    made = {name: one for name, one in known.items() if one.made.done()}
+    if len(known) < len(set(names)) and few_left():
         forget()
     tracer, compilers = ThreadPoolExecutor(1), ThreadPoolExecutor(os.cpu_count())
-    here = jax.config.jax_enable_x64, jax.config.jax_default_device  # pyright: ignore
+    here = _settings()
     try:
         for name, call in zip(names, calls, strict=True):
-            if name not in made:
+            if name in made:
+                continue
+            if name in known:  # it is being made ahead
+                program = compilers.submit(_or_anew, known[name].made, here, call)
+            else:
                 traced = tracer.submit(_lower_as_in, here, call)
-                made[name] = Program(compilers.submit(_compile, traced))
+                program = compilers.submit(_compile, traced)
+            made[name] = Program(program)
         yield [made[name] for name in names]
     finally:
         for pool in (tracer, compilers):
             pool.shutdown(wait=False, cancel_futures=True)
         _PROGRAMS.update({n: one for n, one in made.items() if _succeeded(one.made)})
+
+
+def make_ahead(calls: Callable[[], Sequence[Call]]) -> None:
+    """Make the programs of these calls in a thread of its own, for whoever asks for
+    them later. What goes wrong is left to whoever asks, who makes them anew."""
+    here = _settings()
+
+    def work() -> None:
+        with contextlib.suppress(Exception):
+            for call in calls():
+                name, made = _name(call), Future()
+                if name in _PROGRAMS:
+                    continue
+                _PROGRAMS[name] = Program(made)
+                try:
+                    made.set_result(_lower_as_in(here, call).compile())
+                except Exception as error:
+                    _PROGRAMS.pop(name, None)
+                    made.set_exception(error)
+
+    threading.Thread(target=work, daemon=True, name="passband-programs").start()
 
 
 def forget() -> None:
@@ -329,8 +325,23 @@ def _compile(traced: Future[jax.stages.Lowered]) -> jax.stages.Compiled:
     return traced.result().compile()
 
 
+def _or_anew(
+    made: Future[jax.stages.Compiled], here: tuple[bool, Any], call: Call
+) -> jax.stages.Compiled:
+    """What is being made, or made here if it cannot be had."""
+    try:
+        return made.result()
+    except Exception:
+        return _lower_as_in(here, call).compile()
+
+
 def _succeeded(made: Future[jax.stages.Compiled]) -> bool:
     return made.done() and not made.cancelled() and made.exception() is None
+
+
+def _settings() -> tuple[bool, Any]:
+    """Those of JAX that a thread has of its own."""
+    return jax.config.jax_enable_x64, jax.config.jax_default_device  # pyright: ignore
 
 
 def _lower_as_in(settings: tuple[bool, Any], call: Call) -> jax.stages.Lowered:

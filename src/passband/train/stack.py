@@ -15,8 +15,9 @@ from jaxtyping import Array, PyTree
 
 from ..field import Field
 from ..tasks.task import Task
+from .haste import Haste, haste_of
 from .memory import bytes_of_run
-from .programs import RUN, Haste, haste_of
+from .programs import RUN
 from .state import State, init_moments
 
 T = TypeVar("T", bound=Task)

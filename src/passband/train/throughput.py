@@ -16,9 +16,10 @@ from ..mappings import AnyKey
 from ..ops.mlp import Precision
 from ..tasks.task import Task, half_mean_square_at, points_at_once
 from .driver import Config, start
+from .haste import Haste
 from .memory import bytes_of_run
 from .optimisers import adam
-from .programs import Haste, chunk, program
+from .programs import chunk, program
 from .stack import stack, together
 from .work import flop_of_step
 
