@@ -164,11 +164,8 @@ def choose_mapping(
     *,
     ahead: bool = False,
 ) -> tuple[Mapping, Choice | None]:
-    """The mapping that was asked for, its scale chosen if that is asked too.
-
-    Args:
-        ahead: compile what a fit by itself will train with meanwhile.
-    """
+    """The mapping that was asked for, its scale chosen if that is asked too; meanwhile,
+    if it is `ahead` of a fit by itself, what will train that is compiled."""
     word = kind.default_mapping() if asked.mapping is None else asked.mapping
     mapping = parse_mapping(word)
     if not isinstance(mapping, Auto):

@@ -301,11 +301,10 @@ def make_ahead(calls: Callable[[], Sequence[Call]]) -> None:
 
     def work() -> None:
         with contextlib.suppress(Exception):
-            for call in calls():
-                name, made = _name(call), Future()
-                if name in _PROGRAMS:
-                    continue
-                _PROGRAMS[name] = Program(made)
+            wanted = {_name(call): (call, Future()) for call in calls()}
+            new = {n: one for n, one in wanted.items() if n not in _PROGRAMS}
+            _PROGRAMS.update({n: Program(made) for n, (_, made) in new.items()})
+            for name, (call, made) in new.items():
                 try:
                     made.set_result(_lower_as_in(here, call).compile())
                 except Exception as error:
