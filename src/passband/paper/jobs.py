@@ -101,9 +101,11 @@ class Child:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             try:
-                self._take(**json.loads(line))
-            except (ValueError, TypeError):  # a library's own word
-                self.runs.listener.progress(line.rstrip())
+                told = json.loads(line)
+                what, said = told["what"], told["said"]
+            except (ValueError, TypeError, KeyError):  # a library's own word
+                what, said = "progress", line.rstrip()
+            self._take(what, said)
 
     def _take(self, what: str, said: Any) -> None:
         if what == "did":
